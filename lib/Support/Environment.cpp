@@ -1,0 +1,40 @@
+//===- Environment.cpp - The variables that the library reads -------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "launchjit/Support/Environment.h"
+#include <cassert>
+#include <cstdlib>
+
+using namespace launchjit;
+
+static const EnvironmentVariable Variables[] = {
+    {"LAUNCHJIT_DRIVER", "cuda",
+     "cuda, recording (keeps launches, runs nothing) or null (for measuring)"},
+    {"LAUNCHJIT_LIBCUDA", "libcuda.so.1", "the CUDA driver library to open"},
+    {"LAUNCHJIT_RECORDING", "90,1",
+     "arch,count: the devices of the recording driver"},
+    {"LAUNCHJIT_JIT", "on", "on, or off: launch without generated code"},
+    {"LAUNCHJIT_LOG", "warn",
+     "level[:topic,...]: trace, debug, info, warn, error or off"},
+};
+
+llvm::ArrayRef<EnvironmentVariable> launchjit::environmentVariables() {
+  return Variables;
+}
+
+std::optional<std::string> launchjit::getEnvironment(llvm::StringRef Name) {
+#ifndef NDEBUG
+  bool Listed = false;
+  for (const EnvironmentVariable &V : Variables)
+    Listed |= Name == V.Name;
+  assert(Listed && "an environment variable that doctor would not list");
+#endif
+  const char *Value = std::getenv(Name.str().c_str());
+  if (!Value || !*Value)
+    return std::nullopt;
+  return std::string(Value);
+}
