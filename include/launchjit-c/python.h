@@ -1,0 +1,37 @@
+/*===- python.h - The glue that CPython calls -*- C -*-===*\
+|*
+|* Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+|*
+\*===--------------------------------------------------------------------===*/
+
+#ifndef LAUNCHJIT_C_PYTHON_H
+#define LAUNCHJIT_C_PYTHON_H
+
+#include "launchjit-c/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct _object; /* CPython's PyObject */
+
+/* For the launchjit package; all of it needs the GIL (an attached thread
+ * state). */
+
+/* Finds CPython in the process and keeps the package's exception classes,
+ * indexed by lj_status (references are taken; null entries mean lj.Error at
+ * index LJ_ERROR_INTERNAL, which must be set). May be called again: the last
+ * call counts. */
+LJ_API lj_error *lj_python_initialize(struct _object *const *exceptions,
+                                      size_t count);
+
+/* A new reference to a callable (grid, stream, *arguments) that launches the
+ * kernel and keeps it alive; null with a Python exception set. */
+LJ_API struct _object *lj_python_callable(lj_kernel *kernel);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LAUNCHJIT_C_PYTHON_H */

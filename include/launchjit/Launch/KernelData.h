@@ -1,0 +1,50 @@
+//===- KernelData.h - The data that one launch reads ----------------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to the library: what lj_kernel points to. A copy with changed
+// configuration (lj_kernel_with) is as good as the kernel's own, so it holds
+// pointers only to what the kernel keeps alive.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LAUNCHJIT_LAUNCH_KERNELDATA_H
+#define LAUNCHJIT_LAUNCH_KERNELDATA_H
+
+#include "launchjit/StubABI.h"
+#include <cuda.h>
+
+namespace launchjit {
+
+class Kernel;
+class KernelState;
+
+struct KernelData : StubKernel {
+  /// What all configurations of one function share; kept alive by Owner.
+  KernelState *State;
+  /// The kernel that this is, or was copied from.
+  const Kernel *Owner;
+  uint32_t Block[3];
+  uint32_t Shared; ///< Dynamic shared memory, bytes.
+  /// The exact size of the parameter buffer, bytes.
+  uint32_t ParameterBytes;
+  uint32_t NumAttributes;
+  /// The driver hands some attributes' results back here.
+  CUlaunchAttribute *Attributes;
+};
+
+/// The process's table for stubs: filled once, but for its Python part.
+StubTable &stubTable();
+
+/// StubTable::Launch and StubTable::Fail: see there.
+int launchPacked(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
+                 void *Stream, void *Buffer);
+int failArgument(const StubKernel *K, StubError Code, uint32_t Slot,
+                 uint64_t Value);
+
+} // namespace launchjit
+
+#endif // LAUNCHJIT_LAUNCH_KERNELDATA_H
