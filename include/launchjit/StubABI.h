@@ -51,7 +51,7 @@ struct StubKernel {
 
 /// What a stub asks StubTable::Fail to report. The values are part of the ABI.
 enum class StubError : uint32_t {
-  NotBool = 0,     ///< An i1 or u1 byte is neither 0 nor 1; Value is the byte.
+  NotBool = 0,      ///< An i1 or u1 byte is neither 0 nor 1; Value is the byte.
   NullArgument = 1, ///< A struct's or a packed argument's address is null.
 };
 
@@ -88,13 +88,16 @@ struct StubTable {
                            void *Buffer);
   /// Indexed by ParamKind up to TensorMap: converts \p Value for slot \p Slot
   /// and stores it at \p To; 0, or -1 with a Python exception.
-  int (*PythonConvert[unsigned(ParamKind::TensorMap) + 1])(
-      const StubKernel *K, _object *Value, void *To, uint32_t Slot);
+  int (*PythonConvert[unsigned(ParamKind::TensorMap) + 1])(const StubKernel *K,
+                                                           _object *Value,
+                                                           void *To,
+                                                           uint32_t Slot);
 };
 
 static_assert(offsetof(StubKernel, Table) == 0);
 static_assert(offsetof(StubTable, Launch) == 0 &&
-              offsetof(StubTable, Fail) == 8 && offsetof(StubTable, Copy) == 16);
+              offsetof(StubTable, Fail) == 8 &&
+              offsetof(StubTable, Copy) == 16);
 static_assert(offsetof(StubTable, PythonBegin) == 24 &&
               offsetof(StubTable, PythonUnpack) == 32 &&
               offsetof(StubTable, PythonLaunch) == 40 &&

@@ -39,12 +39,13 @@ struct BinaryKernel {
   std::string Name; ///< As the driver knows it: mangled.
   /// Absent where the binary does not tell (never, in a whole cubin or PTX).
   std::optional<std::vector<BinaryParameter>> Parameters;
-  std::optional<uint32_t> Registers;           ///< A thread.
-  std::optional<uint32_t> StaticShared;        ///< Bytes a block.
-  std::optional<uint32_t> Local;               ///< Bytes a thread.
-  std::optional<uint32_t> MaxThreads;          ///< A block (.maxntid, product).
-  std::optional<std::array<uint32_t, 3>> RequiredBlock;   ///< .reqntid
-  std::optional<std::array<uint32_t, 3>> RequiredCluster; ///< .reqnctapercluster
+  std::optional<uint32_t> Registers;    ///< A thread.
+  std::optional<uint32_t> StaticShared; ///< Bytes a block.
+  std::optional<uint32_t> Local;        ///< Bytes a thread.
+  std::optional<uint32_t> MaxThreads;   ///< A block (.maxntid, product).
+  std::optional<std::array<uint32_t, 3>> RequiredBlock; ///< .reqntid
+  std::optional<std::array<uint32_t, 3>>
+      RequiredCluster; ///< .reqnctapercluster
 };
 
 /// One __device__ or __constant__ variable.
@@ -57,9 +58,9 @@ struct BinaryVariable {
 /// What one binary says. Immutable; owns all that it tells.
 struct KernelBinary {
   BinaryFormat Format;
-  unsigned Arch = 0;       ///< 90 for sm_90.
+  unsigned Arch = 0;         ///< 90 for sm_90.
   bool ArchSpecific = false; ///< sm_90a: only that architecture runs it.
-  std::vector<BinaryKernel> Kernels; ///< By name.
+  std::vector<BinaryKernel> Kernels;     ///< By name.
   std::vector<BinaryVariable> Variables; ///< By name.
 
   /// Null where there is none.

@@ -22,15 +22,20 @@
 namespace launchjit {
 
 /// What compileStub makes. The values cross a library boundary.
-enum class StubOutput : uint32_t { Object = 0, Assembly = 1, IR = 2, Bitcode = 3 };
+enum class StubOutput : uint32_t {
+  Object = 0,
+  Assembly = 1,
+  IR = 2,
+  Bitcode = 3
+};
 
 /// Everything that decides a stub's bytes.
 struct StubRequest {
-  llvm::StringRef ABI;      ///< Canonical.
+  llvm::StringRef ABI; ///< Canonical.
   EntryKind Entry = EntryKind::C;
   llvm::StringRef Contract = "launchjit";
-  llvm::StringRef Triple;   ///< Empty: the host's, see hostTriple().
-  llvm::StringRef Symbol;   ///< The function's name.
+  llvm::StringRef Triple; ///< Empty: the host's, see hostTriple().
+  llvm::StringRef Symbol; ///< The function's name.
   StubOutput Output = StubOutput::Object;
 };
 
@@ -58,7 +63,8 @@ using CodegenCResult = void (*)(void *Context, int Ok, const char *Bytes,
 using CodegenCFunction = void (*)(const CodegenCRequest *, CodegenCResult,
                                   void *Context);
 inline constexpr const char CodegenSymbol[] = "launchjit_codegen";
-inline constexpr const char CodegenBuildIdSymbol[] = "launchjit_codegen_build_id";
+inline constexpr const char CodegenBuildIdSymbol[] =
+    "launchjit_codegen_build_id";
 
 } // namespace launchjit
 

@@ -91,10 +91,10 @@ public:
   static llvm::Error checkExecutableMemory();
 
   struct Statistics {
-    size_t Alive;    ///< Stubs that somebody uses.
-    size_t Unused;   ///< Stubs kept for the next.
-    size_t Compiled; ///< Objects made so far.
-    size_t Freed;    ///< Stubs whose code is gone.
+    size_t Alive;     ///< Stubs that somebody uses.
+    size_t Unused;    ///< Stubs kept for the next.
+    size_t Compiled;  ///< Objects made so far.
+    size_t Freed;     ///< Stubs whose code is gone.
     size_t CodeBytes; ///< Executable memory that stubs take.
     size_t Slabs;     ///< Pairs of mappings that hold it.
   };

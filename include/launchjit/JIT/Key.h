@@ -27,7 +27,7 @@ struct KeyFields {
   std::string Features;
   EntryKind Entry;
   std::string Contract;
-  std::string ABI; ///< Canonical; flattened for `c` and `packed`.
+  std::string CanonicalABI; ///< Flattened for `c` and `packed`.
 
   /// The fields for this build and machine.
   static KeyFields get(const ABI &A, EntryKind Entry, llvm::StringRef Contract);
@@ -48,9 +48,7 @@ struct Key {
 
   /// 32 hexadecimal digits.
   std::string str() const;
-  bool operator==(const Key &O) const {
-    return High == O.High && Low == O.Low;
-  }
+  bool operator==(const Key &O) const { return High == O.High && Low == O.Low; }
 };
 
 /// The name of a stub's function: lj_<entry>_<key>.

@@ -61,10 +61,26 @@ struct Value {
     const void *P;
   };
 
-  static Value ofInt(int64_t V) { Value R{Int, 0, {}}; R.I = V; return R; }
-  static Value ofUInt(uint64_t V) { Value R{UInt, 0, {}}; R.U = V; return R; }
-  static Value ofFloat(double V) { Value R{Float, 0, {}}; R.F = V; return R; }
-  static Value ofPointer(uint64_t V) { Value R{Pointer, 0, {}}; R.U = V; return R; }
+  static Value ofInt(int64_t V) {
+    Value R{Int, 0, {}};
+    R.I = V;
+    return R;
+  }
+  static Value ofUInt(uint64_t V) {
+    Value R{UInt, 0, {}};
+    R.U = V;
+    return R;
+  }
+  static Value ofFloat(double V) {
+    Value R{Float, 0, {}};
+    R.F = V;
+    return R;
+  }
+  static Value ofPointer(uint64_t V) {
+    Value R{Pointer, 0, {}};
+    R.U = V;
+    return R;
+  }
   static Value ofBytes(const void *P, uint32_t Size) {
     Value R{Bytes, Size, {}};
     R.P = P;
@@ -83,11 +99,9 @@ public:
                                           const Signature &S,
                                           const KernelOptions &Options = {});
   /// Wraps a function or a kernel that the host owns. \p Name is for messages.
-  static llvm::Expected<KernelRef> wrap(CUfunction Function,
-                                        llvm::StringRef Name,
-                                        const Signature &S,
-                                        const KernelOptions &Options = {},
-                                        const Driver *Drv = nullptr);
+  static llvm::Expected<KernelRef>
+  wrap(CUfunction Function, llvm::StringRef Name, const Signature &S,
+       const KernelOptions &Options = {}, const Driver *Drv = nullptr);
   static llvm::Expected<KernelRef> wrap(CUkernel K, llvm::StringRef Name,
                                         const Signature &S,
                                         const KernelOptions &Options = {},

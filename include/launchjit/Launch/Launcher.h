@@ -25,8 +25,8 @@ public:
   /// LAUNCHJIT_JIT=off, where executable memory or the code generator is not
   /// to be had (logged once), and for `python` above MaxCompiledPython
   /// parameters. Thread-safe.
-  static llvm::Expected<LauncherRef> get(const ABI &A, EntryKind Entry,
-                                         llvm::StringRef Contract = "launchjit");
+  static llvm::Expected<LauncherRef>
+  get(const ABI &A, EntryKind Entry, llvm::StringRef Contract = "launchjit");
 
   /// An inline python stub of more parameters takes too long to compile.
   static constexpr size_t MaxCompiledPython = 128;
@@ -52,9 +52,10 @@ private:
 };
 
 /// A stub's code as \p Output, not linked. Its function is stubSymbol().
-llvm::Expected<llvm::SmallVector<char, 0>>
-emitStub(const ABI &A, EntryKind Entry, llvm::StringRef Contract,
-         StubOutput Output);
+llvm::Expected<llvm::SmallVector<char, 0>> emitStub(const ABI &A,
+                                                    EntryKind Entry,
+                                                    llvm::StringRef Contract,
+                                                    StubOutput Output);
 
 } // namespace launchjit
 

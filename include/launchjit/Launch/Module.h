@@ -70,7 +70,8 @@ private:
   const Driver *Drv = nullptr;
   CUlibrary Library = nullptr;
   std::vector<std::pair<CUcontext, CUmodule>> Modules;
-  int64_t LoadedBy = 0; ///< The process that loaded it; a child must not unload.
+  int64_t LoadedBy =
+      0; ///< The process that loaded it; a child must not unload.
 };
 
 } // namespace launchjit

@@ -77,8 +77,8 @@ llvm::StringRef cTypeName(ParamKind K);
 /// One type of a canonical ABI.
 struct ABIType {
   ParamKind Kind = ParamKind::Pointer;
-  uint32_t Size = 0;  ///< Bytes; 0 for constexpr and tuples.
-  uint32_t Align = 1; ///< Bytes, a power of two.
+  uint32_t Size = 0;             ///< Bytes; 0 for constexpr and tuples.
+  uint32_t Align = 1;            ///< Bytes, a power of two.
   std::vector<ABIType> Elements; ///< Of a tuple.
 
   static ABIType scalar(ParamKind K);
@@ -107,6 +107,9 @@ enum ScratchBits : unsigned { ScratchGlobal = 1, ScratchProfile = 2 };
 /// and the one of compute capability 7.0 with CUDA 12.1 and later.
 inline constexpr uint32_t MaxParameterBytes = 4096;
 inline constexpr uint32_t MaxLargeParameterBytes = 32764;
+
+/// How deep tuples may nest, so that whoever walks them may recurse.
+inline constexpr unsigned MaxTupleDepth = 64;
 
 /// A canonical ABI: immutable after it is made, safe to share.
 class ABI {
