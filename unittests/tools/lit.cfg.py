@@ -1,0 +1,37 @@
+# Tests of the launchjit tool: RUN lines, read with FileCheck.
+#
+# Substitutions: %launchjit, and %kernels (the folder of the bundled kernels).
+# LLVM's tools (FileCheck, not, llvm-readelf, ...) are called by name. Features:
+# release (optimised, no sanitizer), asan or tsan, X86 or AArch64, llvm-19 to
+# llvm-22. No variable LAUNCHJIT_* is set unless a RUN line sets it.
+import os
+
+import lit.formats
+
+config.name = "launchjit"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".test", ".sig", ".txt"]
+config.excludes = ["CMakeLists.txt", "Inputs"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+config.test_exec_root = os.path.join(config.launchjit_build_dir, "unittests", "tools")
+
+for name in [n for n in config.environment if n.startswith("LAUNCHJIT_")]:
+    del config.environment[name]
+config.environment["LC_ALL"] = "C.UTF-8"
+
+if not os.path.exists(os.path.join(config.llvm_tools_dir, "FileCheck")):
+    lit_config.fatal(f"{config.llvm_tools_dir} has no FileCheck: run tools/dev deps")
+config.environment["PATH"] = config.llvm_tools_dir + os.pathsep + config.environment["PATH"]
+
+config.substitutions += [
+    ("%launchjit", os.path.join(config.launchjit_build_dir, "bin", "launchjit")),
+    ("%kernels", os.path.join(config.launchjit_source_dir, "tools", "launchjit", "kernels")),
+]
+
+config.available_features.add(config.launchjit_target)
+config.available_features.add(f"llvm-{config.llvm_version}")
+for sanitizer, feature in (("address", "asan"), ("thread", "tsan")):
+    if sanitizer in config.launchjit_sanitizer:
+        config.available_features.add(feature)
+if config.launchjit_build_type == "Release" and not config.launchjit_sanitizer:
+    config.available_features.add("release")
