@@ -108,6 +108,9 @@ enum ScratchBits : unsigned { ScratchGlobal = 1, ScratchProfile = 2 };
 inline constexpr uint32_t MaxParameterBytes = 4096;
 inline constexpr uint32_t MaxLargeParameterBytes = 32764;
 
+/// The largest alignment that a struct may ask for, in bytes.
+inline constexpr uint32_t MaxStructAlign = 256;
+
 /// How deep tuples may nest, so that whoever walks them may recurse.
 inline constexpr unsigned MaxTupleDepth = 64;
 
