@@ -10,7 +10,7 @@ import lit.formats
 
 config.name = "launchjit"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".test", ".sig", ".txt"]
+config.suffixes = [".test"]
 config.excludes = ["CMakeLists.txt", "Inputs"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(config.launchjit_build_dir, "unittests", "tools")

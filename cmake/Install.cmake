@@ -1,0 +1,52 @@
+# The targets that other projects link, and what `cmake --install` leaves:
+# headers, libraries, the tool, a CMake package and a pkg-config file. The
+# component `python` is the wheel's: the two libraries, inside the package.
+
+# launchjit::cpp: the rooms as static libraries, for a host with its own LLVM.
+set(lj_rooms Support Signature Binary Driver Codegen JIT Launch)
+list(TRANSFORM lj_rooms PREPEND LaunchJIT)
+add_library(launchjit-cpp INTERFACE)
+add_library(launchjit::cpp ALIAS launchjit-cpp)
+set_target_properties(launchjit-cpp PROPERTIES EXPORT_NAME cpp)
+target_link_libraries(launchjit-cpp INTERFACE ${lj_rooms})
+target_include_directories(launchjit-cpp INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(launchjit-cpp INTERFACE cxx_std_17)
+
+# launchjit::launchjit: the shared library with the C interface.
+add_library(launchjit::launchjit ALIAS launchjit)
+target_include_directories(launchjit INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+if(NOT LAUNCHJIT_INSTALL)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+
+install(TARGETS launchjit EXPORT launchjit-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Opened by the other at run time, from the same folder: nobody links it.
+install(TARGETS launchjit-codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS launchjit-cpp ${lj_rooms} EXPORT launchjit-cpp-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/launchjit-c include/launchjit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(LAUNCHJIT_BUILD_TOOLS)
+  file(RELATIVE_PATH lj_bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(launchjit-tool PROPERTIES INSTALL_RPATH $ORIGIN/${lj_bin_to_lib})
+  install(TARGETS launchjit-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(lj_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/launchjit)
+install(EXPORT launchjit-targets NAMESPACE launchjit:: DESTINATION ${lj_package_dir})
+install(EXPORT launchjit-cpp-targets NAMESPACE launchjit:: DESTINATION ${lj_package_dir})
+configure_package_config_file(cmake/launchjit-config.cmake.in launchjit-config.cmake
+  INSTALL_DESTINATION ${lj_package_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(launchjit-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/FindCUDAHeaders.cmake
+  ${PROJECT_BINARY_DIR}/launchjit-config.cmake ${PROJECT_BINARY_DIR}/launchjit-config-version.cmake
+  DESTINATION ${lj_package_dir})
+
+file(RELATIVE_PATH lj_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/launchjit.pc.in launchjit.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/launchjit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(TARGETS launchjit launchjit-codegen
+  LIBRARY DESTINATION launchjit/lib COMPONENT python EXCLUDE_FROM_ALL)
