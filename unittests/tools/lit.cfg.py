@@ -1,10 +1,12 @@
 # Tests of the launchjit tool: RUN lines, read with FileCheck.
 #
-# Substitutions: %launchjit, and %kernels (the folder of the bundled kernels).
+# Substitutions: %launchjit, %python, %kernels (the folder of the bundled
+# kernels), %build and %root (the build's and the source's), %libdir ("lib").
 # LLVM's tools (FileCheck, not, llvm-readelf, ...) are called by name. Features:
 # release (optimised, no sanitizer), asan or tsan, X86 or AArch64, llvm-19 to
 # llvm-22. No variable LAUNCHJIT_* is set unless a RUN line sets it.
 import os
+import sys
 
 import lit.formats
 
@@ -25,6 +27,10 @@ config.environment["PATH"] = config.llvm_tools_dir + os.pathsep + config.environ
 
 config.substitutions += [
     ("%launchjit", os.path.join(config.launchjit_build_dir, "bin", "launchjit")),
+    ("%python", sys.executable),
+    ("%build", config.launchjit_build_dir),
+    ("%root", config.launchjit_source_dir),
+    ("%libdir", config.launchjit_libdir),
     ("%kernels", os.path.join(config.launchjit_source_dir, "tools", "launchjit", "kernels")),
 ]
 
