@@ -1,0 +1,41 @@
+//===- Glue.h - What CPython calls ----------------------------------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The C++ side of launchjit-c/python.h. Nothing here is linked with Python:
+// initializePython looks CPython's functions up in the process.
+//
+// CPython up to 3.13 ends daemon threads by a forced unwinding out of the call
+// that takes the GIL back. Whatever such a call may unwind through is
+// therefore never noexcept, destructors included, and catches nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LAUNCHJIT_BINDINGS_PYTHON_GLUE_H
+#define LAUNCHJIT_BINDINGS_PYTHON_GLUE_H
+
+#include "llvm/Support/Error.h"
+#include <cstddef>
+
+struct _object; // CPython's PyObject
+
+namespace launchjit {
+
+class Kernel;
+
+/// Finds CPython, keeps the exception classes, which Status indexes, and fills
+/// the Python part of stubTable(). The one at Status::Internal serves those
+/// that are null. May be called again: the last call counts. Needs the GIL.
+llvm::Error initializePython(_object *const *Exceptions, size_t Count);
+
+/// A new reference to a callable (grid, stream, *arguments) that launches
+/// \p K and keeps it alive; null with a Python exception set. Needs the GIL,
+/// and lets go of it while the launcher is made.
+_object *pythonCallable(Kernel &K);
+
+} // namespace launchjit
+
+#endif // LAUNCHJIT_BINDINGS_PYTHON_GLUE_H

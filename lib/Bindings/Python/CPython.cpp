@@ -1,0 +1,68 @@
+//===- CPython.cpp - CPython's functions, found at run time ---------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPython.h"
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace llvm;
+using namespace launchjit;
+using namespace launchjit::python;
+
+CPython launchjit::python::Py;
+
+namespace {
+
+/// Where one exported symbol goes.
+struct Symbol {
+  const char *Name;
+  size_t Offset; ///< In CPython.
+};
+
+constexpr Symbol Symbols[] = {
+#define X(Return, Name, Parameters) {#Name, offsetof(CPython, Name)},
+    LJ_PYTHON_FUNCTIONS(X)
+#undef X
+#define X(Name) {#Name, offsetof(CPython, Name)},
+        LJ_PYTHON_OBJECTS(X) LJ_PYTHON_EXCEPTIONS(X)
+#undef X
+};
+
+} // namespace
+
+Error launchjit::python::findCPython(CPython &C) {
+  CPython Found = {};
+  for (const Symbol &S : Symbols) {
+    void *Address = dlsym(RTLD_DEFAULT, S.Name);
+    if (!Address)
+      return makeError(Status::Unsupported,
+                       Twine("this process has no CPython 3.9 or later: ") +
+                           S.Name + " was not found");
+    std::memcpy(reinterpret_cast<char *>(&Found) + S.Offset, &Address,
+                sizeof(Address));
+  }
+#define X(Name) Found.Name = *reinterpret_cast<PyObject **>(Found.Name);
+  LJ_PYTHON_EXCEPTIONS(X)
+#undef X
+#define X(Name)                                                                \
+  if (!(Found.Names.Name = Found.PyUnicode_InternFromString(#Name)))           \
+    return makeError(Status::Internal, "CPython cannot make a string");
+  LJ_PYTHON_NAMES(X)
+#undef X
+
+  PyObject *NoneType = Found.PyObject_Type(Found._Py_NoneStruct);
+  for (size_t Offset : {8, 24})
+    if (!std::memcmp(reinterpret_cast<char *>(Found._Py_NoneStruct) + Offset,
+                     &NoneType, sizeof(NoneType)))
+      Found.TypeOffset = Offset;
+  Found.Py_DecRef(NoneType);
+  if (!Found.TypeOffset)
+    return makeError(Status::Unsupported,
+                     "this CPython's object header is unknown");
+  C = Found;
+  return Error::success();
+}

@@ -1,0 +1,206 @@
+//===- CPython.h - CPython's functions, found at run time -----------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of CPython's stable ABI that the glue uses, declared by hand: no
+// Python header is needed, and one build serves every CPython from 3.9 on.
+// (PyUnicode_AsUTF8AndSize and the buffer functions joined the stable ABI in
+// 3.10 and 3.11; with the same layout every CPython 3.9 exports them.)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LAUNCHJIT_LIB_BINDINGS_PYTHON_CPYTHON_H
+#define LAUNCHJIT_LIB_BINDINGS_PYTHON_CPYTHON_H
+
+#include "launchjit/Support/Error.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstddef>
+
+struct _object; // CPython's PyObject
+
+namespace launchjit::python {
+
+// CPython's names.
+// NOLINTBEGIN(readability-identifier-naming)
+
+using PyObject = ::_object;
+using Py_ssize_t = ptrdiff_t;
+
+struct Py_buffer {
+  void *buf;
+  PyObject *obj;
+  Py_ssize_t len;
+  Py_ssize_t itemsize;
+  int readonly;
+  int ndim;
+  char *format;
+  Py_ssize_t *shape;
+  Py_ssize_t *strides;
+  Py_ssize_t *suboffsets;
+  void *internal;
+};
+
+struct PyMethodDef {
+  const char *ml_name;
+  void *ml_meth;
+  int ml_flags;
+  const char *ml_doc;
+};
+
+struct PyType_Slot {
+  int slot;
+  void *pfunc;
+};
+
+struct PyType_Spec {
+  const char *name;
+  int basicsize;
+  int itemsize;
+  unsigned flags;
+  PyType_Slot *slots;
+};
+
+enum : int { METH_FASTCALL = 0x80, Py_tp_dealloc = 52, Py_tp_free = 74 };
+enum : int { PyBUF_SIMPLE = 0, PyBUF_FORMAT = 4 };
+enum : unsigned long {
+  Py_TPFLAGS_LONG_SUBCLASS = 1ul << 24,
+  Py_TPFLAGS_LIST_SUBCLASS = 1ul << 25,
+  Py_TPFLAGS_TUPLE_SUBCLASS = 1ul << 26,
+};
+
+// return type, name, parameters
+#define LJ_PYTHON_FUNCTIONS(X)                                                 \
+  X(void, PyBuffer_Release, (Py_buffer *))                                     \
+  X(PyObject *, PyCFunction_NewEx, (PyMethodDef *, PyObject *, PyObject *))    \
+  X(void, PyErr_Clear, ())                                                     \
+  X(int, PyErr_ExceptionMatches, (PyObject *))                                 \
+  X(PyObject *, PyErr_NoMemory, ())                                            \
+  X(PyObject *, PyErr_Occurred, ())                                            \
+  X(void, PyErr_SetObject, (PyObject *, PyObject *))                           \
+  X(void, PyEval_RestoreThread, (void *))                                      \
+  X(void *, PyEval_SaveThread, ())                                             \
+  X(double, PyFloat_AsDouble, (PyObject *))                                    \
+  X(PyObject *, PyList_AsTuple, (PyObject *))                                  \
+  X(long long, PyLong_AsLongLongAndOverflow, (PyObject *, int *))              \
+  X(unsigned long long, PyLong_AsUnsignedLongLong, (PyObject *))               \
+  X(PyObject *, PyLong_FromLongLong, (long long))                              \
+  X(PyObject *, PyNumber_Index, (PyObject *))                                  \
+  X(PyObject *, PyObject_CallFunctionObjArgs, (PyObject *, ...))               \
+  X(PyObject *, PyObject_CallMethodObjArgs, (PyObject *, PyObject *, ...))     \
+  X(PyObject *, PyObject_GetAttr, (PyObject *, PyObject *))                    \
+  X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))            \
+  X(int, PyObject_GetBuffer, (PyObject *, Py_buffer *, int))                   \
+  X(int, PyObject_SetAttrString, (PyObject *, const char *, PyObject *))       \
+  X(PyObject *, PyObject_Str, (PyObject *))                                    \
+  X(PyObject *, PyObject_Type, (PyObject *))                                   \
+  X(PyObject *, PyTuple_GetItem, (PyObject *, Py_ssize_t))                     \
+  X(Py_ssize_t, PyTuple_Size, (PyObject *))                                    \
+  X(PyObject *, PyType_FromSpec, (PyType_Spec *))                              \
+  X(PyObject *, PyType_GenericAlloc, (PyObject *, Py_ssize_t))                 \
+  X(unsigned long, PyType_GetFlags, (PyObject *))                              \
+  X(void *, PyType_GetSlot, (PyObject *, int))                                 \
+  X(const char *, PyUnicode_AsUTF8AndSize, (PyObject *, Py_ssize_t *))         \
+  X(PyObject *, PyUnicode_DecodeUTF8,                                          \
+    (const char *, Py_ssize_t, const char *))                                  \
+  X(PyObject *, PyUnicode_InternFromString, (const char *))                    \
+  X(void, Py_DecRef, (PyObject *))                                             \
+  X(void, Py_IncRef, (PyObject *))
+
+// Objects that CPython exports as variables.
+#define LJ_PYTHON_OBJECTS(X)                                                   \
+  X(PyBool_Type)                                                               \
+  X(PyFloat_Type)                                                              \
+  X(PyLong_Type)                                                               \
+  X(_Py_FalseStruct)                                                           \
+  X(_Py_NoneStruct)                                                            \
+  X(_Py_TrueStruct)
+
+// Exception classes, which CPython exports as variables that point to them.
+#define LJ_PYTHON_EXCEPTIONS(X)                                                \
+  X(PyExc_AttributeError)                                                      \
+  X(PyExc_BufferError)                                                         \
+  X(PyExc_OverflowError)                                                       \
+  X(PyExc_TypeError)
+
+// Names of attributes, interned.
+#define LJ_PYTHON_NAMES(X)                                                     \
+  X(__cuda_stream__)                                                           \
+  X(cuda_stream)                                                               \
+  X(data_ptr)
+
+inline constexpr size_t NumStatuses = static_cast<size_t>(Status::Internal) + 1;
+
+/// CPython, and what initializePython made there.
+struct CPython {
+#define X(Return, Name, Parameters) Return(*Name) Parameters;
+  LJ_PYTHON_FUNCTIONS(X)
+#undef X
+#define X(Name) PyObject *Name;
+  LJ_PYTHON_OBJECTS(X)
+  LJ_PYTHON_EXCEPTIONS(X)
+#undef X
+  struct {
+#define X(Name) PyObject *Name;
+    LJ_PYTHON_NAMES(X)
+#undef X
+  } Names;
+  /// The classes that Status indexes.
+  PyObject *Exceptions[NumStatuses];
+  /// Where an object keeps its type, bytes: free-threaded builds have a larger
+  /// header.
+  size_t TypeOffset;
+  /// The type of a callable's `self`, see Callable.cpp.
+  PyObject *SelfType;
+};
+
+// NOLINTEND(readability-identifier-naming)
+
+/// Written by initializePython only.
+extern CPython Py;
+
+/// Looks everything up; \p C is unchanged on failure.
+llvm::Error findCPython(CPython &C);
+
+inline PyObject *typeOf(PyObject *O) {
+  return *reinterpret_cast<PyObject **>(reinterpret_cast<char *>(O) +
+                                        Py.TypeOffset);
+}
+inline bool hasFlag(PyObject *O, unsigned long Flag) {
+  return Py.PyType_GetFlags(typeOf(O)) & Flag;
+}
+inline bool isBool(PyObject *O) { return typeOf(O) == Py.PyBool_Type; }
+/// An int or one of a subclass, bool included.
+inline bool isInt(PyObject *O) {
+  return typeOf(O) == Py.PyLong_Type || hasFlag(O, Py_TPFLAGS_LONG_SUBCLASS);
+}
+inline bool isNone(PyObject *O) { return O == Py._Py_NoneStruct; }
+
+/// An owned reference. Giving it up may run Python code, which may unwind.
+class Ref {
+public:
+  explicit Ref(PyObject *Owned) : Object(Owned) {}
+  Ref(const Ref &) = delete;
+  Ref &operator=(const Ref &) = delete;
+  ~Ref() noexcept(false) {
+    if (Object)
+      Py.Py_DecRef(Object);
+  }
+
+  PyObject *get() const { return Object; }
+  explicit operator bool() const { return Object; }
+  PyObject *take() {
+    PyObject *Taken = Object;
+    Object = nullptr;
+    return Taken;
+  }
+
+private:
+  PyObject *Object;
+};
+
+} // namespace launchjit::python
+
+#endif // LAUNCHJIT_LIB_BINDINGS_PYTHON_CPYTHON_H

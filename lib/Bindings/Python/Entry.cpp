@@ -1,0 +1,260 @@
+//===- Entry.cpp - What python entries call, and the interpreted one ------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Entry.h"
+#include "Convert.h"
+#include "Raise.h"
+#include "launchjit/Launch/Kernel.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace launchjit;
+using namespace launchjit::python;
+
+static const Kernel &kernelOf(const StubKernel *K) {
+  return *static_cast<const KernelData *>(K)->Owner;
+}
+
+static int raiseCount(const StubKernel *K, size_t Wanted, ptrdiff_t N) {
+  const Kernel &Owner = kernelOf(K);
+  std::string Name = Owner.name().empty() ? "kernel" : Owner.name().str();
+  std::string Message;
+  if (N < 2)
+    Message = Name + "() needs a grid and a stream before the arguments";
+  else
+    Message = Name + "() takes " +
+              (Wanted == 0   ? "no arguments"
+               : Wanted == 1 ? "1 argument"
+                             : std::to_string(Wanted) + " arguments") +
+              " (" + std::to_string(N - 2) + " given)";
+  raise({Status::ArgumentType, std::move(Message), -1, -1, 0});
+  return -1;
+}
+
+static int convertDimension(const Subject &S, PyObject *O, int64_t &Value) {
+  Ref Int(asInt(S, O));
+  if (!Int)
+    return -1;
+  Fit F = toSigned(Int.get(), Value);
+  if (F == Fit::No)
+    raise(S, Status::ArgumentRange,
+          valueText(Int.get()) + " does not fit into 64 bits");
+  return F == Fit::Yes ? 0 : -1;
+}
+
+static int convertGrid(PyObject *O, int64_t (&Grid)[3]) {
+  static constexpr char Expected[] = "an int or a tuple of 1 to 3 ints";
+  constexpr Subject Whole = {nullptr, 0, "grid"};
+  constexpr Subject Each[] = {{nullptr, 0, "grid[0]"},
+                              {nullptr, 0, "grid[1]"},
+                              {nullptr, 0, "grid[2]"}};
+  Grid[0] = Grid[1] = Grid[2] = 1;
+  // A list can change while its items are converted.
+  bool IsList = hasFlag(O, Py_TPFLAGS_LIST_SUBCLASS);
+  Ref Copy(IsList ? Py.PyList_AsTuple(O) : nullptr);
+  if (IsList && !Copy)
+    return -1;
+  PyObject *Tuple = IsList ? Copy.get() : O;
+  if (!IsList && !hasFlag(O, Py_TPFLAGS_TUPLE_SUBCLASS)) {
+    Ref Int(isInt(O) ? nullptr : Py.PyNumber_Index(O));
+    if (!isInt(O) && !Int)
+      return raiseWrongType(Whole, Expected, O);
+    return convertDimension(Whole, Int ? Int.get() : O, Grid[0]);
+  }
+  Py_ssize_t Size = Py.PyTuple_Size(Tuple);
+  if (Size < 1 || Size > 3)
+    return raise(Whole, Status::ArgumentType,
+                 Twine("expected ") + Expected + ", got " + Twine(Size));
+  for (Py_ssize_t I = 0; I < Size; ++I)
+    if (convertDimension(Each[I], Py.PyTuple_GetItem(Tuple, I), Grid[I]))
+      return -1;
+  return 0;
+}
+
+/// The handle behind a stream that is neither int nor None: a new reference.
+/// Null without an exception where \p O is no stream.
+static PyObject *streamHandle(PyObject *O) {
+  constexpr Subject Protocol = {nullptr, 0, "stream"};
+  Ref Method(Py.PyObject_GetAttr(O, Py.Names.__cuda_stream__));
+  if (Method) {
+    Ref Pair(Py.PyObject_CallFunctionObjArgs(Method.get(), nullptr));
+    if (!Pair)
+      return nullptr;
+    if (!hasFlag(Pair.get(), Py_TPFLAGS_TUPLE_SUBCLASS) ||
+        Py.PyTuple_Size(Pair.get()) < 2) {
+      raise(Protocol, Status::ArgumentType,
+            "expected __cuda_stream__() to return (version, handle)");
+      return nullptr;
+    }
+    PyObject *Handle = Py.PyTuple_GetItem(Pair.get(), 1);
+    Py.Py_IncRef(Handle);
+    return Handle;
+  }
+  if (!Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))
+    return nullptr;
+  Py.PyErr_Clear();
+  PyObject *Handle = Py.PyObject_GetAttr(O, Py.Names.cuda_stream);
+  if (!Handle && Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))
+    Py.PyErr_Clear();
+  return Handle;
+}
+
+static int convertStream(PyObject *O, void *&Stream) {
+  static constexpr char Expected[] =
+      "an int, None or an object with __cuda_stream__() or cuda_stream";
+  constexpr Subject S = {nullptr, 0, "stream"};
+  uint64_t Handle = 0;
+  if (isInt(O)) {
+    if (toAddress(S, O, Expected, Handle))
+      return -1;
+  } else if (!isNone(O)) {
+    Ref Object(streamHandle(O));
+    if (!Object)
+      return Py.PyErr_Occurred() ? -1 : raiseWrongType(S, Expected, O);
+    if (toAddress(S, Object.get(), "the stream's handle to be an int", Handle))
+      return -1;
+  }
+  Stream = reinterpret_cast<void *>(Handle);
+  return 0;
+}
+
+int launchjit::python::begin(const StubKernel *K, PyObject *const *Args,
+                             ptrdiff_t N, StubPythonLaunch *L) {
+  size_t Wanted = kernelOf(K).signature().parameters().size();
+  if (N < 2 || size_t(N) - 2 != Wanted)
+    return raiseCount(K, Wanted, N);
+  return convertGrid(Args[0], L->Grid) || convertStream(Args[1], L->Stream) ? -1
+                                                                            : 0;
+}
+
+/// How many of the kernel's parameters \p P has.
+static size_t countSlots(const Parameter &P) {
+  if (P.Type.Kind == ParamKind::Constexpr)
+    return 0;
+  if (P.Type.Kind != ParamKind::Tuple)
+    return 1;
+  size_t Count = 0;
+  for (const Parameter &Element : P.Elements)
+    Count += countSlots(Element);
+  return Count;
+}
+
+/// Whether \p P, whose first slot is \p First, is or has a tuple of \p Count
+/// elements that begins at \p Slot.
+static bool hasTuple(const Parameter &P, size_t First, uint32_t Slot,
+                     uint32_t Count) {
+  if (P.Type.Kind != ParamKind::Tuple)
+    return false;
+  if (First == Slot && P.Elements.size() == Count)
+    return true;
+  for (const Parameter &Element : P.Elements) {
+    if (hasTuple(Element, First, Slot, Count))
+      return true;
+    First += countSlots(Element);
+  }
+  return false;
+}
+
+/// "argument 0 ('pair', (i32, *fp16))": the argument with such a tuple.
+static std::string describeTuple(const StubKernel *K, uint32_t Slot,
+                                 uint32_t Count) {
+  size_t First = 0;
+  for (const Parameter &P : kernelOf(K).signature().parameters()) {
+    if (hasTuple(P, First, Slot, Count)) {
+      std::string Name = P.Name.empty() ? "" : "'" + P.Name + "', ";
+      return ("argument " + Twine(First) + " (" + Name + P.Spelling + ")")
+          .str();
+    }
+    First += countSlots(P);
+  }
+  return "argument " + std::to_string(Slot);
+}
+
+int launchjit::python::unpack(const StubKernel *K, PyObject *Tuple,
+                              uint32_t Count, uint32_t Slot, PyObject **Items) {
+  bool IsTuple = hasFlag(Tuple, Py_TPFLAGS_TUPLE_SUBCLASS);
+  Py_ssize_t Size = IsTuple ? Py.PyTuple_Size(Tuple) : 0;
+  if (!IsTuple || Size != Py_ssize_t(Count)) {
+    std::string Name = describeTuple(K, Slot, Count);
+    Subject S = {K, Slot, Name.c_str()};
+    std::string Expected = "a tuple of " + std::to_string(Count);
+    return IsTuple
+               ? raise(S, Status::ArgumentType,
+                       "expected " + Expected + ", got one of " + Twine(Size))
+               : raiseWrongType(S, Expected, Tuple);
+  }
+  for (uint32_t I = 0; I < Count; ++I)
+    Items[I] = Py.PyTuple_GetItem(Tuple, I);
+  return 0;
+}
+
+PyObject *launchjit::python::launch(const StubKernel *K,
+                                    const StubPythonLaunch *L, void *Buffer) {
+  void *ThreadState = Py.PyEval_SaveThread();
+  int Failed =
+      launchPacked(K, L->Grid[0], L->Grid[1], L->Grid[2], L->Stream, Buffer);
+  Py.PyEval_RestoreThread(ThreadState);
+  if (Failed) {
+    raise(*lastLaunchError());
+    return nullptr;
+  }
+  Py.Py_IncRef(Py._Py_NoneStruct);
+  return Py._Py_NoneStruct;
+}
+
+namespace {
+
+/// Packs the arguments of one interpreted launch.
+struct Packer {
+  const StubKernel *K;
+  ArrayRef<Slot> Slots;
+  char *Buffer;
+  uint32_t NextSlot = 0;
+
+  int pack(ArrayRef<ABIType> Types, PyObject *const *Values);
+};
+
+} // namespace
+
+int Packer::pack(ArrayRef<ABIType> Types, PyObject *const *Values) {
+  for (auto [I, Type] : enumerate(Types)) {
+    if (Type.Kind == ParamKind::Constexpr)
+      continue;
+    if (Type.Kind == ParamKind::Tuple) {
+      SmallVector<PyObject *, 8> Items(Type.Elements.size());
+      if (K->Table->PythonUnpack(K, Values[I], Items.size(), NextSlot,
+                                 Items.data()) ||
+          pack(Type.Elements, Items.data()))
+        return -1;
+      continue;
+    }
+    auto *Convert = K->Table->PythonConvert[static_cast<unsigned>(Type.Kind)];
+    if (Convert(K, Values[I], Buffer + Slots[NextSlot].Offset, NextSlot))
+      return -1;
+    ++NextSlot;
+  }
+  return 0;
+}
+
+PyObject *launchjit::python::interpretedEntry(PyObject *Self,
+                                              PyObject *const *Args,
+                                              Py_ssize_t N) {
+  auto *K = *reinterpret_cast<const StubKernel **>(
+      reinterpret_cast<char *>(Self) + PythonSelfKernelOffset);
+  StubPythonLaunch L;
+  if (K->Table->PythonBegin(K, Args, N, &L))
+    return nullptr;
+  const ABI &A = kernelOf(K).signature().abi();
+  // The hidden parameters are null, and larger buffers are on the heap.
+  SmallVector<uint64_t, MaxParameterBytes / sizeof(uint64_t)> Buffer(
+      llvm::divideCeil(A.size(), sizeof(uint64_t)));
+  Packer P{K, A.slots(), reinterpret_cast<char *>(Buffer.data())};
+  if (P.pack(A.parameters(), Args + 2))
+    return nullptr;
+  return K->Table->PythonLaunch(K, &L, Buffer.data());
+}

@@ -1,0 +1,28 @@
+//===- Entry.h - What python entries call, and the interpreted one --------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LAUNCHJIT_LIB_BINDINGS_PYTHON_ENTRY_H
+#define LAUNCHJIT_LIB_BINDINGS_PYTHON_ENTRY_H
+
+#include "CPython.h"
+#include "launchjit/StubABI.h"
+
+namespace launchjit::python {
+
+/// StubTable::PythonBegin, PythonUnpack and PythonLaunch.
+int begin(const StubKernel *K, PyObject *const *Args, ptrdiff_t N,
+          StubPythonLaunch *L);
+int unpack(const StubKernel *K, PyObject *Tuple, uint32_t Count, uint32_t Slot,
+           PyObject **Items);
+PyObject *launch(const StubKernel *K, const StubPythonLaunch *L, void *Buffer);
+
+/// The python entry of every ABI.
+PyObject *interpretedEntry(PyObject *Self, PyObject *const *Args, Py_ssize_t N);
+
+} // namespace launchjit::python
+
+#endif // LAUNCHJIT_LIB_BINDINGS_PYTHON_ENTRY_H
