@@ -16,3 +16,26 @@ function(lj_add_room room)
   lj_target(LaunchJIT${room})
   target_link_libraries(LaunchJIT${room} PUBLIC ${ARG_LINK})
 endfunction()
+
+# lj_add_shared_library(<target> SOURCES <file>... LINK <target>... EXPORTS <map>):
+# a library that shows only what the version script names, holds LLVM and the
+# C++ runtime inside, and stays loaded: generated code and the handlers of fork
+# live in it.
+function(lj_add_shared_library target)
+  cmake_parse_arguments(ARG "" "EXPORTS" "SOURCES;LINK" ${ARGN})
+  add_library(${target} SHARED ${ARG_SOURCES})
+  lj_target(${target})
+  target_link_libraries(${target} PRIVATE ${ARG_LINK})
+  target_link_options(${target} PRIVATE
+    -Wl,--version-script=${ARG_EXPORTS} -Wl,-z,nodelete -Wl,-z,defs -Wl,-Bsymbolic
+    -Wl,--exclude-libs,ALL $<$<CONFIG:Release>:-Wl,-s>)
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS ${ARG_EXPORTS})
+  if(LAUNCHJIT_SANITIZER)
+    # A sanitized library takes the runtime from the program that loads it.
+    get_target_property(options ${target} LINK_OPTIONS)
+    list(REMOVE_ITEM options -Wl,-z,defs)
+    set_target_properties(${target} PROPERTIES LINK_OPTIONS "${options}")
+  else()
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()

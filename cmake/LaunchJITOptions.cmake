@@ -22,7 +22,7 @@ if(CCACHE_PROGRAM AND PROJECT_IS_TOP_LEVEL)
 endif()
 
 set(lj_compile_options -Wall -Wextra -ffunction-sections -fdata-sections)
-set(lj_cxx_options -fno-exceptions -fno-rtti)
+set(lj_cxx_options -fno-exceptions -fno-rtti $<$<CXX_COMPILER_ID:GNU>:-Wno-redundant-move>)
 set(lj_link_options -Wl,--as-needed -Wl,--gc-sections)
 if(LAUNCHJIT_SANITIZER)
   list(APPEND lj_compile_options -fsanitize=${LAUNCHJIT_SANITIZER} -fno-omit-frame-pointer -g1)

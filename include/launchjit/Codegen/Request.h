@@ -43,8 +43,15 @@ struct StubRequest {
 /// is no code generator (the interpreted launcher still serves).
 llvm::Expected<llvm::SmallVector<char, 0>> compileStub(const StubRequest &R);
 
-/// The triple that stubs are made for on this machine.
+/// What stubs are made for on this machine: the baseline CPU of the
+/// architecture, so that an object is valid on any machine of it.
 llvm::StringRef hostTriple();
+llvm::StringRef baselineCPU(llvm::StringRef Triple);
+
+/// The contracts that this build knows.
+llvm::ArrayRef<llvm::StringRef> knownContracts();
+/// An error that lists them, unless \p Contract is one.
+llvm::Error checkContract(llvm::StringRef Contract);
 
 // The boundary itself, plain C: the one symbol of liblaunchjit-codegen.so.
 
@@ -52,13 +59,13 @@ llvm::StringRef hostTriple();
 const char *codegenBuildId();
 
 struct CodegenCRequest {
-  const char *BuildId;
   const char *ABI, *Contract, *Triple, *Symbol;
   size_t ABISize, ContractSize, TripleSize, SymbolSize;
   uint32_t Entry, Output;
 };
-/// Called once, on success with the bytes, on failure with an error text.
-using CodegenCResult = void (*)(void *Context, int Ok, const char *Bytes,
+/// Called once: with Status::Success and the bytes, or another Status and an
+/// error text.
+using CodegenCResult = void (*)(void *Context, int Status, const char *Bytes,
                                 size_t Size);
 using CodegenCFunction = void (*)(const CodegenCRequest *, CodegenCResult,
                                   void *Context);

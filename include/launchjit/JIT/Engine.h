@@ -86,8 +86,7 @@ public:
   llvm::Expected<Found> getStub(const ABI &A, EntryKind Entry,
                                 llvm::StringRef Contract = "launchjit");
 
-  /// Whether code can be made executable here, tried once per process and
-  /// after each fork.
+  /// Tries whether this process may have executable memory.
   static llvm::Error checkExecutableMemory();
 
   struct Statistics {

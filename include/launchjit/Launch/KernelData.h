@@ -32,12 +32,18 @@ struct KernelData : StubKernel {
   /// The exact size of the parameter buffer, bytes.
   uint32_t ParameterBytes;
   uint32_t NumAttributes;
+  /// Whether hidden parameters want memory before each launch.
+  bool HasScratch;
   /// The driver hands some attributes' results back here.
   CUlaunchAttribute *Attributes;
 };
 
 /// The process's table for stubs: filled once, but for its Python part.
 StubTable &stubTable();
+
+/// What serves the python entry without generated code; the Python glue sets
+/// it, since only that knows CPython. Null until then.
+void setInterpretedPython(void *Entry);
 
 /// StubTable::Launch and StubTable::Fail: see there.
 int launchPacked(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,

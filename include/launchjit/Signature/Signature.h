@@ -66,7 +66,9 @@ public:
   /// what was expected there.
   static llvm::Expected<Signature> parse(llvm::StringRef Text,
                                          const SignatureOptions &Options = {});
-  /// Makes one of parameters that something else than text describes.
+  /// Makes one of parameters that something else than text describes. A
+  /// spelling must be its type's; an empty one, and a tuple's, follow from the
+  /// type and the elements. Errors give the parameter's index.
   static llvm::Expected<Signature> create(std::vector<Parameter> Parameters,
                                           const SignatureOptions &Options = {});
 

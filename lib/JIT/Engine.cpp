@@ -1,0 +1,215 @@
+//===- Engine.cpp - From a canonical ABI to running code
+//---------------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "launchjit/JIT/Engine.h"
+#include "launchjit/JIT/Linker.h"
+#include "launchjit/Support/Error.h"
+#include "launchjit/Support/Fork.h"
+#include "launchjit/Support/Log.h"
+#include "llvm/ADT/DenseMap.h"
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <optional>
+
+using namespace llvm;
+using namespace launchjit;
+
+StringRef launchjit::originName(Origin O) {
+  static constexpr StringLiteral Names[] = {"memory", "cache", "compiled",
+                                            "interpreted"};
+  return Names[static_cast<unsigned>(O)];
+}
+
+static uint64_t nowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+namespace launchjit {
+
+/// All of it runs behind a ForkShield, so that a child finds the locks free
+/// and nobody waiting.
+class EngineImpl {
+public:
+  explicit EngineImpl(EngineOptions Options) : Options(std::move(Options)) {}
+  ~EngineImpl() {
+    for (auto &[K, E] : Entries) {
+      assert(E.TheStub && !E.TheStub->References && "a stub is still in use");
+      delete E.TheStub;
+    }
+  }
+
+  Expected<Engine::Found> get(const ABI &A, EntryKind Entry,
+                              StringRef Contract);
+  void release(const Stub &S);
+  Engine::Statistics statistics() const;
+
+private:
+  /// One key: being made while TheStub is null.
+  struct Entry {
+    Stub *TheStub = nullptr;
+    orc::ResourceTrackerSP Tracker;
+    /// Where it stands in Unused, if nobody has it.
+    std::optional<std::list<Key>::iterator> Place;
+  };
+
+  struct Made {
+    std::unique_ptr<Stub> TheStub;
+    orc::ResourceTrackerSP Tracker;
+  };
+  Expected<Made> make(const ABI &A, EntryKind Kind, StringRef Contract,
+                      const Key &K);
+  /// Takes what is over the bound out of the map.
+  void evict(SmallVectorImpl<orc::ResourceTrackerSP> &Victims);
+
+  EngineOptions Options;
+  Linker TheLinker;
+  mutable std::mutex Lock;
+  std::condition_variable Changed;
+  DenseMap<Key, Entry> Entries;
+  std::list<Key> Unused; ///< Least recently used first.
+  size_t Compiled = 0, Freed = 0;
+};
+
+} // namespace launchjit
+
+Expected<EngineImpl::Made> EngineImpl::make(const ABI &A, EntryKind Kind,
+                                            StringRef Contract, const Key &K) {
+  std::string Symbol = stubSymbol(Kind, K);
+  StubRequest R;
+  R.ABI = A.str();
+  R.Entry = Kind;
+  R.Contract = Contract;
+  R.Symbol = Symbol;
+  uint64_t Start = nowNs();
+  auto Object = Options.Compile(R);
+  if (!Object)
+    return Object.takeError();
+  uint64_t Middle = nowNs();
+  size_t Before = TheLinker.usage().Bytes;
+  auto Linked = TheLinker.link(*Object, Symbol);
+  if (!Linked)
+    return Linked.takeError();
+  std::unique_ptr<Stub> S(new Stub(*this, K));
+  S->Entry = Linked->Entry;
+  S->CompileNs = Middle - Start;
+  S->LinkNs = nowNs() - Middle;
+  S->ObjectSize = Object->size();
+  S->CodeSize = TheLinker.usage().Bytes - Before;
+  return Made{std::move(S), std::move(Linked->Tracker)};
+}
+
+Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
+                                        StringRef Contract) {
+  if (Error E = checkContract(Contract))
+    return std::move(E);
+  Key K = Key::get(A, Kind, Contract);
+  ForkShield Shield;
+  std::unique_lock<std::mutex> Guard(Lock);
+  for (;;) {
+    auto [It, Inserted] = Entries.try_emplace(K);
+    if (Inserted)
+      break;
+    Entry &E = It->second;
+    if (E.TheStub) {
+      if (E.Place) {
+        Unused.erase(*E.Place);
+        E.Place.reset();
+      }
+      return Engine::Found{StubRef(E.TheStub), Origin::Memory};
+    }
+    Changed.wait(Guard); // another thread makes it; if it fails, we try
+  }
+
+  Guard.unlock();
+  auto M = make(A, Kind, Contract, K);
+  Guard.lock();
+  Changed.notify_all();
+  if (!M) {
+    Entries.erase(K);
+    return M.takeError();
+  }
+  ++Compiled;
+  Entry &E = Entries[K];
+  E.TheStub = M->TheStub.release();
+  E.Tracker = std::move(M->Tracker);
+  return Engine::Found{StubRef(E.TheStub), Origin::Compiled};
+}
+
+void EngineImpl::release(const Stub &S) {
+  ForkShield Shield;
+  SmallVector<orc::ResourceTrackerSP, 1> Victims;
+  {
+    std::lock_guard<std::mutex> Guard(Lock);
+    // Only here does a count become 0, and only get(), under the same lock,
+    // makes it more than 0 again.
+    if (S.References.fetch_sub(1, std::memory_order_acq_rel) != 1)
+      return;
+    Unused.push_back(S.TheKey);
+    Entries[S.TheKey].Place = std::prev(Unused.end());
+    evict(Victims);
+  }
+  for (auto &Tracker : Victims)
+    TheLinker.unlink(std::move(Tracker));
+}
+
+void EngineImpl::evict(SmallVectorImpl<orc::ResourceTrackerSP> &Victims) {
+  while (Unused.size() > Options.MaxUnused) {
+    auto It = Entries.find(Unused.front());
+    delete It->second.TheStub;
+    Victims.push_back(std::move(It->second.Tracker));
+    Entries.erase(It);
+    Unused.pop_front();
+    ++Freed;
+  }
+}
+
+Engine::Statistics EngineImpl::statistics() const {
+  ForkShield Shield;
+  CodeMemory::Usage U = TheLinker.usage();
+  std::lock_guard<std::mutex> Guard(Lock);
+  return {Entries.size() - Unused.size(),
+          Unused.size(),
+          Compiled,
+          Freed,
+          U.Bytes,
+          U.Slabs};
+}
+
+void Stub::Retain() const {
+  References.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Stub::Release() const {
+  unsigned N = References.load(std::memory_order_relaxed);
+  while (N > 1)
+    if (References.compare_exchange_weak(N, N - 1, std::memory_order_acq_rel))
+      return;
+  Owner.release(*this);
+}
+
+Engine::Engine(EngineOptions Options)
+    : Impl(std::make_unique<EngineImpl>(std::move(Options))) {}
+Engine::~Engine() = default;
+
+Engine &Engine::process() {
+  ForkShield Shield;
+  static Engine *E = new Engine;
+  return *E;
+}
+
+Expected<Engine::Found> Engine::getStub(const ABI &A, EntryKind Entry,
+                                        StringRef Contract) {
+  return Impl->get(A, Entry, Contract);
+}
+
+Engine::Statistics Engine::statistics() const { return Impl->statistics(); }
+
+Error Engine::checkExecutableMemory() { return CodeMemory::check(); }

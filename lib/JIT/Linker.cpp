@@ -1,0 +1,71 @@
+//===- Linker.cpp - An object to code, by JITLink
+//----------------------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "launchjit/JIT/Linker.h"
+#include "launchjit/Codegen/Request.h"
+#include "launchjit/Support/Error.h"
+#include "launchjit/Support/Log.h"
+#include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::orc;
+using namespace launchjit;
+
+/// A process control that starts nothing: tasks run in the thread that links.
+static std::unique_ptr<ExecutorProcessControl> createProcessControl() {
+  return std::make_unique<UnsupportedExecutorProcessControl>(
+      /*SSP=*/nullptr, std::make_unique<InPlaceTaskDispatcher>(),
+      hostTriple().str(), sysconf(_SC_PAGESIZE));
+}
+
+Linker::Linker()
+    : Session(createProcessControl()), Layer(Session, Memory),
+      Dylib(Session.createBareJITDylib("stubs")) {
+  Session.setErrorReporter(
+      [this](Error E) { Reported = toString(std::move(E)); });
+}
+
+Linker::~Linker() {
+  if (Error E = Session.endSession())
+    log(LogLevel::Error, "engine", toString(std::move(E)));
+}
+
+Expected<Linker::Linked> Linker::link(ArrayRef<char> Object, StringRef Symbol) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Reported.clear();
+  ResourceTrackerSP Tracker = Dylib.createResourceTracker();
+  Error E = Layer.add(Tracker, MemoryBuffer::getMemBuffer(
+                                   StringRef(Object.data(), Object.size()),
+                                   Symbol, /*RequiresNullTerminator=*/false));
+  if (!E) {
+    auto Found = Session.lookup({&Dylib}, Session.intern(Symbol));
+    if (Found)
+      return Linked{std::move(Tracker), Found->getAddress().toPtr<void *>()};
+    E = Found.takeError();
+  }
+  std::string Why = toString(std::move(E));
+  consumeError(Tracker->remove());
+  if (!Reported.empty())
+    Why = Reported;
+  // Memory that the system refuses is no fault of the object.
+  return makeError(StringRef(Why).contains("executable memory is refused")
+                       ? Status::Unsupported
+                       : Status::Internal,
+                   "cannot link " + Symbol + ": " + Why);
+}
+
+void Linker::unlink(ResourceTrackerSP Tracker) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (Error E = Tracker->remove())
+    log(LogLevel::Error, "engine", toString(std::move(E)));
+  Tracker.reset();
+  if (++Unlinked % 256 == 0)
+    Session.getSymbolStringPool()->clearDeadEntries();
+}
