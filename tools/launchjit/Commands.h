@@ -1,0 +1,30 @@
+//===- Commands.h - Every command of the launchjit tool -------------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LAUNCHJIT_TOOLS_COMMANDS_H
+#define LAUNCHJIT_TOOLS_COMMANDS_H
+
+#include "Tool.h"
+
+namespace launchjit::tool {
+
+using CommandPtr = std::unique_ptr<Command>;
+
+CommandPtr makeDemo();
+CommandPtr makeSignature();
+CommandPtr makeIR();
+CommandPtr makeAssembly();
+CommandPtr makeObject();
+CommandPtr makeDoctor();
+
+/// In the order of --help.
+inline constexpr CommandPtr (*CommandMakers[])() = {
+    makeDemo, makeSignature, makeIR, makeAssembly, makeObject, makeDoctor};
+
+} // namespace launchjit::tool
+
+#endif // LAUNCHJIT_TOOLS_COMMANDS_H
