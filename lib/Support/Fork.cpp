@@ -32,14 +32,16 @@ void initGate() {
   pthread_rwlockattr_destroy(&Attr);
 }
 
+// The thread that forks counts as shielded for as long: a handler of somebody
+// else's that runs meanwhile may call the library.
 void prepareFork() {
-  if (!Depth)
+  if (Depth++ == 0)
     pthread_rwlock_wrlock(&Gate);
 }
 
 void afterForkInParent() {
   Generation.fetch_add(1);
-  if (!Depth)
+  if (--Depth == 0)
     pthread_rwlock_unlock(&Gate);
 }
 
@@ -48,17 +50,21 @@ void afterForkInChild() {
   // The lock names its owner by thread, and the child's thread is another:
   // it cannot be unlocked here, only made anew.
   initGate();
-  if (Depth)
+  if (--Depth != 0)
     pthread_rwlock_rdlock(&Gate);
+}
+
+void watchForks() {
+  pthread_once(&Once, [] {
+    initGate();
+    pthread_atfork(prepareFork, afterForkInParent, afterForkInChild);
+  });
 }
 
 } // namespace
 
 ForkShield::ForkShield() {
-  pthread_once(&Once, [] {
-    initGate();
-    pthread_atfork(prepareFork, afterForkInParent, afterForkInChild);
-  });
+  watchForks();
   if (Depth++ == 0)
     pthread_rwlock_rdlock(&Gate);
 }
@@ -69,5 +75,6 @@ ForkShield::~ForkShield() {
 }
 
 uint64_t launchjit::forkGeneration() {
+  watchForks();
   return Generation.load(std::memory_order_acquire);
 }

@@ -10,26 +10,29 @@
 #include "launchjit/Support/Fork.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 #include <vector>
 
 // Header-only and without exceptions, so that nothing of spdlog is shared
-// with a host that has its own.
+// with a host that has its own. Distributions build spdlog on a separate fmt.
+#define FMT_HEADER_ONLY
 #define SPDLOG_HEADER_ONLY
 #define SPDLOG_NO_EXCEPTIONS
 #define SPDLOG_NO_THREAD_ID
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/details/null_mutex.h>
 
 using namespace llvm;
 using namespace launchjit;
 
 namespace {
 
-class Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+class Sink final
+    : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
 public:
   LogSink Host = nullptr;
   void *Context = nullptr;
@@ -103,8 +106,8 @@ struct State {
       return L >= Level;
     if (L >= LogLevel::Warn && Level != LogLevel::Off)
       return true;
-    return L >= Level && std::find(Topics.begin(), Topics.end(), Topic) !=
-                             Topics.end();
+    return L >= Level &&
+           std::find(Topics.begin(), Topics.end(), Topic) != Topics.end();
   }
 
   void write(LogLevel L, StringRef Topic, StringRef Message) {
