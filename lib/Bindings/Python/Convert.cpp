@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convert.h"
-#include "Rounding.h"
 #include "launchjit/Launch/Kernel.h"
+#include "launchjit/Launch/Values.h"
 #include <limits>
-#include <type_traits>
 
 using namespace llvm;
 using namespace launchjit;
@@ -58,29 +57,31 @@ int launchjit::python::toAddress(const Subject &S, PyObject *O,
 
 namespace {
 
-template <typename T>
+template <ParamKind Kind>
 int convertInt(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
   Ref Int(asInt({K, Slot}, O));
   if (!Int)
     return -1;
-  using Wide =
-      std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>;
-  using Limits = std::numeric_limits<T>;
-  Wide Value;
+  const IntegerRange Range = integerRange(Kind);
+  uint64_t Bits;
   Fit F;
-  if constexpr (std::is_same_v<Wide, uint64_t>)
-    F = toUnsigned(Int.get(), Value);
-  else
+  if constexpr (Kind == ParamKind::U64) {
+    F = toUnsigned(Int.get(), Bits);
+  } else {
+    int64_t Value;
     F = toSigned(Int.get(), Value);
-  if (F == Fit::Failed)
+    if (F == Fit::Yes &&
+        (Value < Range.Min || Value > static_cast<int64_t>(Range.Max)))
+      F = Fit::No;
+    Bits = Value;
+  }
+  if (F == Fit::No)
+    raise({K, Slot}, Status::ArgumentRange,
+          valueText(Int.get()) + " does not fit; allowed is " +
+              Twine(Range.Min) + " to " + Twine(Range.Max));
+  if (F != Fit::Yes)
     return -1;
-  if (F == Fit::No || Value < Wide(Limits::min()) ||
-      Value > Wide(Limits::max()))
-    return raise({K, Slot}, Status::ArgumentRange,
-                 valueText(Int.get()) + " does not fit; allowed is " +
-                     Twine(Limits::min()) + " to " + Twine(Limits::max()));
-  T Narrow = static_cast<T>(Value);
-  std::memcpy(To, &Narrow, sizeof(T));
+  std::memcpy(To, &Bits, scalarSize(Kind)); // little-endian
   return 0;
 }
 
@@ -103,77 +104,33 @@ Fit boolOfBuffer(PyObject *O, uint8_t &Value) {
   return IsBool ? Fit::Yes : Fit::No;
 }
 
+template <ParamKind Kind>
 int convertBool(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
   auto *Byte = static_cast<uint8_t *>(To);
   if (isBool(O)) {
     *Byte = O == Py._Py_TrueStruct;
     return 0;
   }
-  if (!isInt(O)) {
-    Fit F = boolOfBuffer(O, *Byte);
-    if (F != Fit::No)
-      return F == Fit::Yes ? 0 : -1;
-  }
-  Ref Int(asInt({K, Slot}, O));
-  if (!Int)
-    return -1;
-  int64_t Value;
-  Fit F = toSigned(Int.get(), Value);
-  if (F == Fit::Failed)
-    return -1;
-  if (F == Fit::No || Value < 0 || Value > 1)
-    return raise({K, Slot}, Status::ArgumentRange,
-                 valueText(Int.get()) + " does not fit; allowed is 0 to 1");
-  *Byte = static_cast<uint8_t>(Value);
-  return 0;
+  Fit F = isInt(O) ? Fit::No : boolOfBuffer(O, *Byte);
+  if (F == Fit::No)
+    return convertInt<Kind>(K, O, To, Slot);
+  return F == Fit::Yes ? 0 : -1;
 }
 
-/// The float that \p O is, by __float__ or __index__; false with an exception.
-bool toDouble(const StubKernel *K, PyObject *O, uint32_t Slot, double &Value) {
-  Value = Py.PyFloat_AsDouble(O);
-  if (Value != -1.0 || !Py.PyErr_Occurred())
-    return true;
-  if (isInt(O) && Py.PyErr_ExceptionMatches(Py.PyExc_OverflowError)) {
-    Py.PyErr_Clear();
-    raise({K, Slot}, Status::ArgumentRange,
-          valueText(O) + " is too large for a float");
-  } else {
-    raiseWrongType({K, Slot}, "a number", O);
-  }
-  return false;
-}
-
-template <typename T>
+template <ParamKind Kind>
 int convertFloat(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
-  double Value;
-  if (!toDouble(K, O, Slot, Value))
-    return -1;
-  T Narrow = static_cast<T>(Value);
-  std::memcpy(To, &Narrow, sizeof(T));
-  return 0;
-}
-
-int convertHalf(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
-  double Value;
-  if (!toDouble(K, O, Slot, Value))
-    return -1;
-  bool Overflow;
-  uint16_t Bits = roundTo16(Value, 5, 10, Overflow);
-  if (Overflow)
+  double Value = Py.PyFloat_AsDouble(O);
+  if (Value == -1.0 && Py.PyErr_Occurred()) {
+    if (!isInt(O) || !Py.PyErr_ExceptionMatches(Py.PyExc_OverflowError))
+      return raiseWrongType({K, Slot}, "a number", O);
+    Py.PyErr_Clear();
     return raise({K, Slot}, Status::ArgumentRange,
-                 valueText(O) + " does not fit; allowed is -65504 to 65504");
-  std::memcpy(To, &Bits, sizeof(Bits));
-  return 0;
-}
-
-int convertBFloat(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
-  double Value;
-  if (!toDouble(K, O, Slot, Value))
-    return -1;
-  bool Overflow;
-  uint16_t Bits = roundTo16(Value, 8, 7, Overflow);
-  std::memcpy(To, &Bits, sizeof(Bits));
-  return 0;
+                 valueText(O) + " does not fit into a float");
+  }
+  if (storeFloat(Kind, Value, To))
+    return 0;
+  return raise({K, Slot}, Status::ArgumentRange,
+               valueText(O) + " does not fit; the largest fp16 is 65504");
 }
 
 int convertPointer(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
@@ -229,23 +186,25 @@ int convertBytes(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
 } // namespace
 
 void launchjit::python::fillConversions(StubTable &Table) {
-  auto Set = [&](ParamKind Kind, decltype(&convertBool) Convert) {
+  auto Set = [&](ParamKind Kind, decltype(&convertBytes) Convert) {
     Table.PythonConvert[static_cast<unsigned>(Kind)] = Convert;
   };
-  Set(ParamKind::I1, convertBool);
-  Set(ParamKind::I8, convertInt<int8_t>);
-  Set(ParamKind::I16, convertInt<int16_t>);
-  Set(ParamKind::I32, convertInt<int32_t>);
-  Set(ParamKind::I64, convertInt<int64_t>);
-  Set(ParamKind::U1, convertBool);
-  Set(ParamKind::U8, convertInt<uint8_t>);
-  Set(ParamKind::U16, convertInt<uint16_t>);
-  Set(ParamKind::U32, convertInt<uint32_t>);
-  Set(ParamKind::U64, convertInt<uint64_t>);
-  Set(ParamKind::FP16, convertHalf);
-  Set(ParamKind::BF16, convertBFloat);
-  Set(ParamKind::FP32, convertFloat<float>);
-  Set(ParamKind::FP64, convertFloat<double>);
+#define SET(Kind, Convert) Set(ParamKind::Kind, Convert<ParamKind::Kind>)
+  SET(I1, convertBool);
+  SET(I8, convertInt);
+  SET(I16, convertInt);
+  SET(I32, convertInt);
+  SET(I64, convertInt);
+  SET(U1, convertBool);
+  SET(U8, convertInt);
+  SET(U16, convertInt);
+  SET(U32, convertInt);
+  SET(U64, convertInt);
+  SET(FP16, convertFloat);
+  SET(BF16, convertFloat);
+  SET(FP32, convertFloat);
+  SET(FP64, convertFloat);
+#undef SET
   Set(ParamKind::Pointer, convertPointer);
   Set(ParamKind::Struct, convertBytes);
   Set(ParamKind::TensorMap, convertBytes);
