@@ -152,7 +152,7 @@ private:
   Range R;
 };
 
-CodeMemory::CodeMemory() = default;
+CodeMemory::CodeMemory(size_t SlabBytes) : SlabBytes(SlabBytes) {}
 CodeMemory::~CodeMemory() = default;
 
 Expected<CodeMemory::Range> CodeMemory::take(size_t Size) {
@@ -162,7 +162,7 @@ Expected<CodeMemory::Range> CodeMemory::take(size_t Size) {
     if (!S->isRetired())
       if (auto Offset = S->take(Size))
         return Range{S.get(), *Offset, Size};
-  auto S = Slab::create(std::max(SlabBytes, size_t(alignTo(Size, SlabBytes))));
+  auto S = Slab::create(alignTo(Size, SlabBytes));
   if (!S)
     return S.takeError();
   Range R{S->get(), *(*S)->take(Size), Size};

@@ -66,8 +66,9 @@ private:
   };
   Expected<Made> make(const ABI &A, EntryKind Kind, StringRef Contract,
                       const Key &K);
-  /// Takes what is over the bound out of the map.
-  void evict(SmallVectorImpl<orc::ResourceTrackerSP> &Victims);
+  /// Frees what is over the bound; Lock is held, so that no one links a key
+  /// again before its code is gone.
+  void evict();
 
   EngineOptions Options;
   Linker TheLinker;
@@ -145,26 +146,21 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
 
 void EngineImpl::release(const Stub &S) {
   ForkShield Shield;
-  SmallVector<orc::ResourceTrackerSP, 1> Victims;
-  {
-    std::lock_guard<std::mutex> Guard(Lock);
-    // Only here does a count become 0, and only get(), under the same lock,
-    // makes it more than 0 again.
-    if (S.References.fetch_sub(1, std::memory_order_acq_rel) != 1)
-      return;
-    Unused.push_back(S.TheKey);
-    Entries[S.TheKey].Place = std::prev(Unused.end());
-    evict(Victims);
-  }
-  for (auto &Tracker : Victims)
-    TheLinker.unlink(std::move(Tracker));
+  std::lock_guard<std::mutex> Guard(Lock);
+  // Only here does a count become 0, and only get(), under the same lock,
+  // makes it more than 0 again.
+  if (S.References.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  Unused.push_back(S.TheKey);
+  Entries[S.TheKey].Place = std::prev(Unused.end());
+  evict();
 }
 
-void EngineImpl::evict(SmallVectorImpl<orc::ResourceTrackerSP> &Victims) {
+void EngineImpl::evict() {
   while (Unused.size() > Options.MaxUnused) {
     auto It = Entries.find(Unused.front());
     delete It->second.TheStub;
-    Victims.push_back(std::move(It->second.Tracker));
+    TheLinker.unlink(std::move(It->second.Tracker));
     Entries.erase(It);
     Unused.pop_front();
     ++Freed;

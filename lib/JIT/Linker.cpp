@@ -25,9 +25,9 @@ static std::unique_ptr<ExecutorProcessControl> createProcessControl() {
       hostTriple().str(), sysconf(_SC_PAGESIZE));
 }
 
-Linker::Linker()
-    : Session(createProcessControl()), Layer(Session, Memory),
-      Dylib(Session.createBareJITDylib("stubs")) {
+Linker::Linker(size_t SlabBytes)
+    : Memory(SlabBytes), Session(createProcessControl()),
+      Layer(Session, Memory), Dylib(Session.createBareJITDylib("stubs")) {
   Session.setErrorReporter(
       [this](Error E) { Reported = toString(std::move(E)); });
 }

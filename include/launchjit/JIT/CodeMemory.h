@@ -31,7 +31,9 @@ namespace launchjit {
 /// nothing else. Thread-safe.
 class CodeMemory : public llvm::jitlink::JITLinkMemoryManager {
 public:
-  CodeMemory();
+  static constexpr size_t DefaultSlabBytes = size_t(2) << 20;
+
+  explicit CodeMemory(size_t SlabBytes = DefaultSlabBytes);
   ~CodeMemory() override;
 
   void allocate(const llvm::jitlink::JITLinkDylib *JD,
@@ -52,8 +54,6 @@ public:
   /// Status::Unsupported and says what refused it.
   static llvm::Error check();
 
-  static constexpr size_t SlabBytes = size_t(2) << 20;
-
 private:
   class Slab;
   class InFlight;
@@ -66,6 +66,7 @@ private:
   llvm::Expected<Range> take(size_t Size);
   void giveBack(const Range &R);
 
+  const size_t SlabBytes;
   mutable std::mutex Lock;
   std::vector<std::unique_ptr<Slab>> Slabs;
 };

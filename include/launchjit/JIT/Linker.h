@@ -19,7 +19,7 @@ namespace launchjit {
 /// Links one object at a time: one dylib, a tracker per stub.
 class Linker {
 public:
-  Linker();
+  explicit Linker(size_t SlabBytes = CodeMemory::DefaultSlabBytes);
   ~Linker();
 
   struct Linked {
