@@ -1,9 +1,9 @@
 # The targets that other projects link, and what `cmake --install` leaves:
-# headers, libraries, the tool, a CMake package and a pkg-config file. The
+# headers, libraries, a CMake package and a pkg-config file. The
 # component `python` is the wheel's: the two libraries, inside the package.
 
 # launchjit::cpp: the rooms as static libraries, for a host with its own LLVM.
-set(lj_rooms Support Signature Binary Driver Codegen JIT Launch)
+set(lj_rooms Support Signature Binary Driver CodegenRequest Codegen JIT Launch)
 list(TRANSFORM lj_rooms PREPEND LaunchJIT)
 add_library(launchjit-cpp INTERFACE)
 add_library(launchjit::cpp ALIAS launchjit-cpp)
@@ -28,12 +28,6 @@ install(TARGETS launchjit-codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS launchjit-cpp ${lj_rooms} EXPORT launchjit-cpp-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/launchjit-c include/launchjit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(LAUNCHJIT_BUILD_TOOLS)
-  file(RELATIVE_PATH lj_bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-  set_target_properties(launchjit-tool PROPERTIES INSTALL_RPATH $ORIGIN/${lj_bin_to_lib})
-  install(TARGETS launchjit-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
-
 set(lj_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/launchjit)
 install(EXPORT launchjit-targets NAMESPACE launchjit:: DESTINATION ${lj_package_dir})
 install(EXPORT launchjit-cpp-targets NAMESPACE launchjit:: DESTINATION ${lj_package_dir})
@@ -48,5 +42,8 @@ file(RELATIVE_PATH lj_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/launchjit.pc.in launchjit.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/launchjit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-install(TARGETS launchjit launchjit-codegen
-  LIBRARY DESTINATION launchjit/lib COMPONENT python EXCLUDE_FROM_ALL)
+# Copies under one name each: a wheel keeps no links.
+foreach(library launchjit launchjit-codegen)
+  install(FILES $<TARGET_FILE:${library}> RENAME lib${library}.so
+    DESTINATION launchjit/lib COMPONENT python EXCLUDE_FROM_ALL)
+endforeach()
