@@ -70,6 +70,11 @@ struct StubTable {
   /// Keeps the thread's error for slot \p Slot and returns its lj_status.
   int (*Fail)(const StubKernel *K, StubError Code, uint32_t Slot,
               uint64_t Value);
+  /// Checks that none of \p Count addresses of a packed call is null; 0 or
+  /// what Fail returns. A call, since a test and a block for each would be a
+  /// third of the stub's compile time.
+  int (*CheckAddresses)(const StubKernel *K, const void *const *Arguments,
+                        size_t Count);
   /// memcpy.
   void *(*Copy)(void *To, const void *From, size_t Size);
 
@@ -97,11 +102,12 @@ struct StubTable {
 static_assert(offsetof(StubKernel, Table) == 0);
 static_assert(offsetof(StubTable, Launch) == 0 &&
               offsetof(StubTable, Fail) == 8 &&
-              offsetof(StubTable, Copy) == 16);
-static_assert(offsetof(StubTable, PythonBegin) == 24 &&
-              offsetof(StubTable, PythonUnpack) == 32 &&
-              offsetof(StubTable, PythonLaunch) == 40 &&
-              offsetof(StubTable, PythonConvert) == 48);
+              offsetof(StubTable, CheckAddresses) == 16 &&
+              offsetof(StubTable, Copy) == 24);
+static_assert(offsetof(StubTable, PythonBegin) == 32 &&
+              offsetof(StubTable, PythonUnpack) == 40 &&
+              offsetof(StubTable, PythonLaunch) == 48 &&
+              offsetof(StubTable, PythonConvert) == 56);
 static_assert(sizeof(StubPythonLaunch) == 32);
 static_assert(unsigned(ParamKind::Pointer) == NumScalars &&
               unsigned(ParamKind::TensorMap) == NumScalars + 2);

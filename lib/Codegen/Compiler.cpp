@@ -25,10 +25,10 @@
 using namespace llvm;
 using namespace launchjit;
 
-#define LAUNCHJIT_INITIALIZE_(Arch)                                          \
-  LLVMInitialize##Arch##TargetInfo();                                        \
-  LLVMInitialize##Arch##Target();                                            \
-  LLVMInitialize##Arch##TargetMC();                                          \
+#define LAUNCHJIT_INITIALIZE_(Arch)                                            \
+  LLVMInitialize##Arch##TargetInfo();                                          \
+  LLVMInitialize##Arch##Target();                                              \
+  LLVMInitialize##Arch##TargetMC();                                            \
   LLVMInitialize##Arch##AsmPrinter();
 #define LAUNCHJIT_INITIALIZE(Arch) LAUNCHJIT_INITIALIZE_(Arch)
 

@@ -19,10 +19,16 @@ Function *StubBuilder::buildPacked(StringRef Name) {
   Kernel = F->getArg(0);
   Table = B.CreateAlignedLoad(B.getPtrTy(), Kernel, Align(8), "table");
 
+  if (!A.slots().empty()) {
+    auto *CheckType = FunctionType::get(
+        B.getInt32Ty(), {B.getPtrTy(), B.getPtrTy(), B.getInt64Ty()}, false);
+    returnIf(
+        B.CreateCall(CheckType, helper(offsetof(StubTable, CheckAddresses)),
+                     {Kernel, F->getArg(5), B.getInt64(A.slots().size())}));
+  }
   for (auto [I, S] : enumerate(A.slots())) {
     Value *From = B.CreateAlignedLoad(
         B.getPtrTy(), at(F->getArg(5), I * sizeof(void *)), Align(8));
-    checkNotNull(From, I);
     if (S.Kind == ParamKind::Struct || S.Kind == ParamKind::TensorMap) {
       copyBytes(From, S);
       continue;

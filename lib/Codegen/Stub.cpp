@@ -66,6 +66,15 @@ void StubBuilder::failIf(Value *Bad, StubError Code, unsigned SlotIndex,
   B.SetInsertPoint(Good);
 }
 
+void StubBuilder::returnIf(Value *Status) {
+  auto *Bad = BasicBlock::Create(M.getContext(), "", F);
+  auto *Good = BasicBlock::Create(M.getContext(), "", F);
+  B.CreateCondBr(B.CreateIsNotNull(Status), Bad, Good);
+  B.SetInsertPoint(Bad);
+  B.CreateRet(Status);
+  B.SetInsertPoint(Good);
+}
+
 void StubBuilder::checkBool(Value *Byte, unsigned SlotIndex) {
   Value *Wide = B.CreateZExt(Byte, B.getInt64Ty());
   failIf(B.CreateICmpUGT(Byte, B.getInt8(1)), StubError::NotBool, SlotIndex,

@@ -37,6 +37,8 @@ private:
   /// Goes on where \p Bad is false; else to fail with this code and slot.
   void failIf(llvm::Value *Bad, StubError Code, unsigned SlotIndex,
               llvm::Value *Value);
+  /// Returns \p Status, unless it is 0.
+  void returnIf(llvm::Value *Status);
   void checkBool(llvm::Value *Byte, unsigned SlotIndex);
   void checkNotNull(llvm::Value *Pointer, unsigned SlotIndex);
   void copyBytes(llvm::Value *From, const Slot &S);

@@ -88,9 +88,8 @@ private:
     const BinaryKernel *B = S.Mod ? S.Mod->binary().find(S.Name) : nullptr;
     if (B && B->RequiredBlock &&
         !std::equal(D.Block, D.Block + 3, B->RequiredBlock->begin()))
-      return ("the block is " + dim(D.Block) + "; this kernel requires " +
-              dim(B->RequiredBlock->data()))
-          .str();
+      return "the block is " + dim(D.Block) + "; this kernel requires " +
+             dim(B->RequiredBlock->data());
     return "";
   }
 

@@ -49,6 +49,8 @@ static int interpretPacked(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
   const auto &D = *static_cast<const KernelData *>(K);
   const ABI &A = D.State->Sig.abi();
   auto *Buffer = static_cast<char *>(alloca(A.size() + 1));
+  if (int Failed = K->Table->CheckAddresses(K, Arguments, A.slots().size()))
+    return Failed;
   unsigned Index = 0;
   for (const Slot &S : A.slots()) {
     if (int Failed = storeArgument(D, Index, S, Arguments[Index], Buffer))

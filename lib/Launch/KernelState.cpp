@@ -125,7 +125,7 @@ Error KernelState::raiseLimits(const Driver &D, CUdevice Device,
   auto Set = [&](CUfunction_attribute A, int V, const Twine &What) {
     return L.Kernel
                ? LJ_CUDA(D, cuKernelSetAttribute, What, A, V, L.Kernel, Device)
-               : LJ_CUDA(D, cuFuncSetAttribute, What, A, V, L.Function);
+               : LJ_CUDA(D, cuFuncSetAttribute, What, L.Function, A, V);
   };
   int OptIn = 0, Static = 0, Current = 0;
   if (Error E = LJ_CUDA(D, cuDeviceGetAttribute,

@@ -54,11 +54,20 @@ int launchjit::failArgument(const StubKernel *K, StubError Code, uint32_t Slot,
   return setLastLaunchError(makeError(std::move(D)));
 }
 
+static int checkAddresses(const StubKernel *K, const void *const *Arguments,
+                          size_t Count) {
+  for (size_t I = 0; I != Count; ++I)
+    if (LLVM_UNLIKELY(!Arguments[I]))
+      return failArgument(K, StubError::NullArgument, I, 0);
+  return 0;
+}
+
 StubTable &launchjit::stubTable() {
   static StubTable Table = [] {
     StubTable T = {};
     T.Launch = launchPacked;
     T.Fail = failArgument;
+    T.CheckAddresses = checkAddresses;
     T.Copy = memcpy;
     return T;
   }();

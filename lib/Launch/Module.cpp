@@ -11,6 +11,7 @@
 #include "launchjit/Support/Error.h"
 #include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <unistd.h>
 

@@ -8,7 +8,7 @@
 
 #include "launchjit/Launch/Values.h"
 #include "llvm/ADT/APFloat.h"
-#include <cmath>
+#include "llvm/ADT/SmallString.h"
 #include <cstring>
 
 using namespace llvm;

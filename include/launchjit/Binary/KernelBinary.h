@@ -46,6 +46,8 @@ struct BinaryKernel {
   std::optional<std::array<uint32_t, 3>> RequiredBlock; ///< .reqntid
   std::optional<std::array<uint32_t, 3>>
       RequiredCluster; ///< .reqnctapercluster
+  /// .blocksareclusters: a launch's grid counts clusters.
+  bool BlocksAreClusters = false;
 };
 
 /// One __device__ or __constant__ variable.
