@@ -1,0 +1,2 @@
+#include "launchjit/Binary/KernelBinary.h"
+#include <gtest/gtest.h>
