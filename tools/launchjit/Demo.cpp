@@ -143,7 +143,8 @@ public:
     if (Ours)
       Total += *Time;
     if (JSON) {
-      json::Object Step{{"step", Name}, {"detail", json::fixUTF8(Text)}};
+      json::Object Step{{"step", Name.trim().str()},
+                        {"detail", json::fixUTF8(Text)}};
       if (Time)
         Step["ns"] = *Time;
       Steps.push_back(std::move(Step));
@@ -200,8 +201,10 @@ public:
     if (!Driver)
       return Driver.takeError();
     if (!JSON && !Driver->Why.empty())
-      outs() << "Nothing will run: the demo takes the recording driver, since "
-             << Driver->Why << "\n\n";
+      outs()
+          << "Nothing will run: the demo takes the recording driver, for the "
+             "CUDA driver cannot\nbe opened ("
+          << Driver->Why << ").\n\n";
     if (All)
       return demoAll(*Driver, JSON);
     Report R(JSON);
@@ -228,7 +231,7 @@ Expected<LauncherPtr> showLauncher(const lj_signature &S, Report &R) {
   auto Info = sized<lj_launcher_info>();
   if (Error E = check(lj_launcher_get_info(L->get(), &Info)))
     return E;
-  R.fact("key", Info.key);
+  R.fact("key", std::string(Info.key));
   R.fact("origin", lj_origin_name(Info.origin));
   R.fact("object_size", Info.object_size);
   R.step("launcher", Twine(lj_origin_name(Info.origin)) + ", key " + Info.key,
@@ -241,8 +244,8 @@ Expected<LauncherPtr> showLauncher(const lj_signature &S, Report &R) {
     return E;
   R.fact("ir_size", IR.size);
   R.step("  compile",
-         bytes(IR.size) + " of LLVM IR to an object of " +
-             bytes(Info.object_size),
+         bytes(IR.size) + " of IR to an object of " + bytes(Info.object_size) +
+             ", code generator loaded",
          Info.compile_ns);
   R.step("  link", bytes(Info.code_size) + " of executable memory",
          Info.link_ns);
@@ -279,8 +282,8 @@ Error showRecorded(const Ready &Add, Report &R) {
     std::string Value = decoded(str(P.type), Bytes);
     T.row({str(P.name).str(), str(P.type).str(), "= " + Value,
            "from bytes " + toHex(Bytes, /*LowerCase=*/true)});
-    Parameters.push_back(json::Object{{"name", str(P.name)},
-                                      {"type", str(P.type)},
+    Parameters.push_back(json::Object{{"name", str(P.name).str()},
+                                      {"type", str(P.type).str()},
                                       {"value", Value},
                                       {"bytes", toHex(Bytes, true)}});
   }
@@ -288,7 +291,7 @@ Error showRecorded(const Ready &Add, Report &R) {
     T.print(outs(), /*Heading=*/false, /*Indent=*/15);
   R.fact(
       "recorded",
-      json::Object{{"kernel", str(L.kernel)},
+      json::Object{{"kernel", str(L.kernel).str()},
                    {"grid", json::Array{L.grid[0], L.grid[1], L.grid[2]}},
                    {"block", json::Array{L.block[0], L.block[1], L.block[2]}},
                    {"shared", L.shared},
@@ -366,7 +369,7 @@ Error Demo::showOne(const DemoDriver &Driver, Report &R) {
                       bytes(lj_signature_size(Add.Signature.get())) +
                       " of parameters");
   R.fact("signature", Text);
-  R.fact("abi", Add.abi());
+  R.fact("abi", Add.abi().str());
 
   Expected<LauncherPtr> Launcher = showLauncher(*Add.Signature, R);
   if (!Launcher)

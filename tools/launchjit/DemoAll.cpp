@@ -81,6 +81,9 @@ static std::vector<std::string> toRow(const Ready &R, const Outcome &O,
 }
 
 Expected<int> launchjit::tool::demoAll(const DemoDriver &Driver, bool JSON) {
+  if (Driver.Kind == DemoDriver::Null)
+    return failure("the null driver leaves nothing to check; set "
+                   "LAUNCHJIT_DRIVER to cuda or recording");
   Expected<ModulePtr> Module = loadBundledModule();
   if (!Module)
     return Module.takeError();
@@ -106,7 +109,7 @@ Expected<int> launchjit::tool::demoAll(const DemoDriver &Driver, bool JSON) {
     }
     Kernels.push_back(json::Object{{"kernel", B.Name},
                                    {"signature", B.Signature()},
-                                   {"abi", R->abi()},
+                                   {"abi", R->abi().str()},
                                    {"entries", std::move(Entries)}});
   }
 

@@ -113,6 +113,9 @@ private:
     Dl_info Info{};
     if (dladdr(reinterpret_cast<void *>(lj_version), &Info) && Info.dli_fname)
       LibraryPath = Info.dli_fname;
+    SmallString<128> Real;
+    if (!sys::fs::real_path(LibraryPath, Real))
+      LibraryPath = Real.str().str();
     std::string Text = (Twine("launchjit ") + lj_version() + ", C interface " +
                         Twine(lj_abi_version()) + ", LLVM " +
                         lj_llvm_version() + ", " + LibraryPath)
@@ -133,8 +136,10 @@ private:
            "unset LAUNCHJIT_JIT for faster launches");
     else if (ErrorPtr E{lj_jit_check()})
       find("generated code", State::Problem, lj_error_message(E.get()),
-           "allow this process executable memory (seccomp, SELinux "
-           "deny_execmem); until then launchers are interpreted");
+           lj_error_status(E.get()) == LJ_ERROR_UNSUPPORTED
+               ? "allow this process executable memory (seccomp, SELinux "
+                 "deny_execmem); until then launchers are interpreted"
+               : "");
     else
       find("generated code", State::Ok, "can run in this process");
 
@@ -235,7 +240,8 @@ private:
   void checkVariables() {
     for (char **Entry = environ; *Entry; ++Entry) {
       StringRef Name = StringRef(*Entry).split('=').first;
-      if (!Name.starts_with("LAUNCHJIT_") ||
+      // LAUNCHJIT_LIBRARY is the Python package's.
+      if (!Name.starts_with("LAUNCHJIT_") || Name == "LAUNCHJIT_LIBRARY" ||
           any_of(Variables, [&](const Variable &V) { return Name == V.Name; }))
         continue;
       const Variable *Nearest = nullptr;

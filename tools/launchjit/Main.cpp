@@ -55,10 +55,11 @@ static int run(int Count, char **Arguments) {
        << ", LLVM " << lj_llvm_version() << ")\n";
   });
 
-  const char *Text = Overview;
+  std::string Text = Overview;
   for (const CommandPtr &C : Commands)
     if (Count > 1 && C->Sub.getName() == Arguments[1])
       Text = C->Help;
+  Text += '\n';
 
   std::string Errors;
   raw_string_ostream OS(Errors);

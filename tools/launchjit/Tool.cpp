@@ -117,20 +117,16 @@ std::string launchjit::tool::duration(uint64_t Nanoseconds) {
     return std::to_string(Nanoseconds) + " ns";
   double Value = Nanoseconds / 1e3;
   const char *Unit = " µs";
-  if (Value >= 100) {
-    Value /= 1e3;
-    Unit = " ms";
-  }
-  if (Value >= 1e4) {
-    Value /= 1e3;
-    Unit = " s";
-  }
+  for (const char *Larger : {" ms", " s"})
+    if (Value >= 999.5) {
+      Value /= 1e3;
+      Unit = Larger;
+    }
   std::string Text;
   raw_string_ostream(Text) << format("%.*f",
-                                     Value < 1     ? 3
-                                     : Value < 10  ? 2
-                                     : Value < 100 ? 1
-                                                   : 0,
+                                     Value < 9.995   ? 2
+                                     : Value < 99.95 ? 1
+                                                     : 0,
                                      Value)
                            << Unit;
   return Text;

@@ -149,7 +149,7 @@ void printJSON(llvm::function_ref<void(JSONStream &)> Attributes);
 std::string grouped(uint64_t N);
 /// "56,965 bytes".
 std::string bytes(uint64_t N);
-/// Three digits and a unit: "0.21 ms", "22.1 µs", "830 ns".
+/// Three digits and a unit: "2.13 ms", "22.1 µs", "830 ns".
 std::string duration(uint64_t Nanoseconds);
 
 /// Rows of cells; each column is as wide as its widest cell.
