@@ -336,10 +336,18 @@ Expected<KernelBinary> CubinReader::read() {
   if (!Range)
     return damaged(Range.takeError());
   Sections = *Range;
+  // What is never looked into must be there as well: the driver reads it.
+  auto Segments = File.program_headers();
+  if (!Segments)
+    return damaged(Segments.takeError());
   for (const ELF64LE::Shdr &S : Sections) {
     Expected<StringRef> Name = File.getSectionName(S);
     if (!Name)
       return damaged(Name.takeError());
+    if (S.sh_type != ELF::SHT_NOBITS && S.sh_type != ELF::SHT_NULL)
+      if (Expected<ArrayRef<uint8_t>> Content = File.getSectionContents(S);
+          !Content)
+        return damaged(Content.takeError());
     if (S.sh_type != ELF::SHT_NULL)
       ByName.try_emplace(*Name, &S);
   }

@@ -35,7 +35,7 @@ StringRef launchjit::formatName(BinaryFormat F) {
   case BinaryFormat::Cubin:
     return "cubin";
   case BinaryFormat::PTX:
-    return "PTX";
+    return "ptx";
   case BinaryFormat::Fatbin:
     return "fatbin";
   }
