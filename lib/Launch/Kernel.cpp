@@ -117,22 +117,6 @@ Expected<KernelRef> Kernel::create(ModuleRef M, StringRef Name,
   return KernelRef(new Kernel(std::move(State), Options));
 }
 
-/// The parameters of a function that the host owns, where the driver tells.
-template <typename Handle, typename Query>
-static Error checkHostFunction(const Signature &S, Handle H, Query Ask,
-                               StringRef Name) {
-  if (!Ask)
-    return Error::success();
-  std::vector<BinaryParameter> Actual;
-  size_t Offset = 0, Size = 0;
-  while (Ask(H, Actual.size(), &Offset, &Size) == CUDA_SUCCESS)
-    Actual.push_back(
-        {static_cast<uint32_t>(Offset), static_cast<uint32_t>(Size)});
-  return checkParameters(S, Actual,
-                         Name.empty() ? Twine("the function")
-                                      : "kernel '" + Name + "'");
-}
-
 template <typename Handle>
 static Expected<IntrusiveRefCntPtr<KernelState>>
 wrapState(Handle H, StringRef Name, const Signature &S,
@@ -150,20 +134,13 @@ wrapState(Handle H, StringRef Name, const Signature &S,
       return D.takeError();
     Drv = &*D;
   }
-  Error E = Error::success();
-  if constexpr (IsKernel)
-    E = joinErrors(std::move(E),
-                   checkHostFunction(S, H, Drv->cuKernelGetParamInfo, Name));
-  else
-    E = joinErrors(std::move(E),
-                   checkHostFunction(S, H, Drv->cuFuncGetParamInfo, Name));
-  if (E)
-    return std::move(E);
   IntrusiveRefCntPtr<KernelState> State(new KernelState(Name.str(), S, Drv));
   if constexpr (IsKernel)
     State->HostKernel = H;
   else
     State->HostFunction = H;
+  if (Error E = State->checkHostFunction())
+    return std::move(E);
   State->NonPortableCluster = Options.NonPortableCluster;
   return State;
 }

@@ -68,6 +68,29 @@ Error KernelState::bindDriver() {
   return Error::success();
 }
 
+Error KernelState::checkHostFunction() {
+  const Driver &D = *driver();
+  if (HostChecked || !(HostKernel ? D.cuKernelGetParamInfo != nullptr
+                                  : D.cuFuncGetParamInfo != nullptr))
+    return Error::success();
+  std::vector<BinaryParameter> Actual;
+  for (;;) {
+    size_t Offset = 0, Size = 0;
+    CUresult R =
+        HostKernel
+            ? D.cuKernelGetParamInfo(HostKernel, Actual.size(), &Offset, &Size)
+            : D.cuFuncGetParamInfo(HostFunction, Actual.size(), &Offset, &Size);
+    if (R == CUDA_ERROR_INVALID_VALUE)
+      break; // behind the last
+    if (R != CUDA_SUCCESS)
+      return Error::success();
+    Actual.push_back(
+        {static_cast<uint32_t>(Offset), static_cast<uint32_t>(Size)});
+  }
+  HostChecked = true;
+  return checkParameters(Sig, Actual, describe());
+}
+
 Expected<const PreparedFunction *> KernelState::prepare(CUcontext Context,
                                                         bool Again) {
   const Driver &D = *driver();
@@ -99,6 +122,8 @@ Expected<const PreparedFunction *> KernelState::prepare(CUcontext Context,
     if (!Loaded)
       return Loaded.takeError();
     L = *Loaded;
+  } else if (Error E = checkHostFunction()) {
+    return std::move(E);
   }
   if (Error E = raiseLimits(D, P->Device, L))
     return std::move(E);

@@ -53,6 +53,11 @@ public:
 
   llvm::Expected<LauncherRef> launcher(EntryKind Kind);
 
+  /// Compares the signature with a function that the host owns, once. The
+  /// driver tells of a CUkernel only where a context is current: without one
+  /// this is put off until prepare().
+  llvm::Error checkHostFunction();
+
   const std::string Name;
   const Signature Sig;
   ModuleRef Mod; ///< Null for a function that the host owns.
@@ -63,6 +68,7 @@ public:
   std::string describe() const;
 
 private:
+  bool HostChecked = false;
   llvm::Error raiseLimits(const Driver &D, CUdevice Device,
                           const Module::Loaded &L);
 
