@@ -64,7 +64,7 @@ struct PyType_Spec {
 };
 
 enum : int { METH_FASTCALL = 0x80, Py_tp_dealloc = 52, Py_tp_free = 74 };
-enum : int { PyBUF_SIMPLE = 0, PyBUF_FORMAT = 4 };
+enum : int { PyBUF_SIMPLE = 0, PyBUF_FORMAT = 4, PyBUF_ND = 8 };
 enum : unsigned long {
   Py_TPFLAGS_LONG_SUBCLASS = 1ul << 24,
   Py_TPFLAGS_LIST_SUBCLASS = 1ul << 25,
@@ -123,7 +123,8 @@ enum : unsigned long {
   X(PyExc_AttributeError)                                                      \
   X(PyExc_BufferError)                                                         \
   X(PyExc_OverflowError)                                                       \
-  X(PyExc_TypeError)
+  X(PyExc_TypeError)                                                           \
+  X(PyExc_ValueError)
 
 // Names of attributes, interned.
 #define LJ_PYTHON_NAMES(X)                                                     \

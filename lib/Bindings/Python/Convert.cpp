@@ -89,7 +89,7 @@ int convertInt(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
 /// '?'. No where \p O is none.
 Fit boolOfBuffer(PyObject *O, uint8_t &Value) {
   Py_buffer View;
-  if (Py.PyObject_GetBuffer(O, &View, PyBUF_FORMAT)) {
+  if (Py.PyObject_GetBuffer(O, &View, PyBUF_ND | PyBUF_FORMAT)) {
     if (!Py.PyErr_ExceptionMatches(Py.PyExc_TypeError) &&
         !Py.PyErr_ExceptionMatches(Py.PyExc_BufferError))
       return Fit::Failed;
@@ -166,7 +166,9 @@ int convertBytes(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
                     .Size;
   Py_buffer View;
   if (Py.PyObject_GetBuffer(O, &View, PyBUF_SIMPLE)) {
-    if (!Py.PyErr_ExceptionMatches(Py.PyExc_BufferError))
+    // NumPy raises ValueError where BufferError is meant.
+    if (!Py.PyErr_ExceptionMatches(Py.PyExc_BufferError) &&
+        !Py.PyErr_ExceptionMatches(Py.PyExc_ValueError))
       return raiseWrongType(
           {K, Slot}, "a bytes-like object of " + Twine(Size) + " bytes", O);
     Py.PyErr_Clear();

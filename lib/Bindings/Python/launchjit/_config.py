@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 
 from . import _lib
@@ -61,8 +62,9 @@ def dim3(what: str, value) -> tuple[int, int, int]:
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not 1 <= len(values) <= 3:
         raise ArgumentTypeError(f"{what}: expected 1 to 3 ints, got {len(values)}")
-    values += (1,) * (3 - len(values))
-    return struct.unpack("=3I", _pack(what, "=3I", *values))
+    _pack(what, f"={len(values)}I", *values)
+    x, y, z = map(int, values + (1,) * (3 - len(values)))
+    return x, y, z
 
 
 def _dim3(what, value):
@@ -154,13 +156,12 @@ def to_options(config: dict) -> _lib.KernelOptions:
     (options.shared,) = struct.unpack("=I", _pack("shared", "=I", config["shared"]))
     (options.device,) = struct.unpack("=i", _pack("device", "=i", config["device"]))
     options.nonportable_cluster = bool(config["nonportable_cluster"])
-    given = attributes(config)
-    array = (_lib.Attribute * len(given))()
-    for attribute, (number, value) in zip(array, given):
-        attribute.id = struct.unpack("=I", _pack("attributes", "=I", number))[0]
-        attribute.value[:] = struct.unpack("=8Q", value.ljust(64, b"\0"))
-    options.attributes = array
-    options.num_attributes = len(given)
+    packed = b"".join(
+        _pack("attributes", "=I4x", number) + value.ljust(64, b"\0")
+        for number, value in attributes(config)
+    )
+    options.attributes = packed
+    options.num_attributes = len(packed) // ctypes.sizeof(_lib.Attribute)
     for kind in ("global_scratch", "profile_scratch"):
         size, align = config[kind]
         setattr(options, kind + "_size", size)

@@ -112,7 +112,7 @@ class KernelOptions(_Sized):
         ("struct_size", c_size_t),
         ("block", c_uint32 * 3),
         ("shared", c_uint32),
-        ("attributes", POINTER(Attribute)),
+        ("attributes", c_char_p),  # of lj_attribute
         ("num_attributes", c_size_t),
         ("device", c_int),
         ("nonportable_cluster", c_bool),

@@ -171,16 +171,16 @@ class Kernel(_lib.Handle):
         these parameters would raise."""
         arguments = self.signature.arguments
         names = [argument.name for argument in arguments]
-        if len(args) > len(names):
-            takes = "1 positional argument" if len(names) == 1 \
-                else f"{len(names)} positional arguments"
-            was = "was" if len(args) == 1 else "were"
-            self._refuse(f"takes {takes} but {len(args)} {was} given")
         for name in by_name:
             if name not in names or not name:
                 self._refuse(f"got an unexpected keyword argument {name!r}")
             if names.index(name) < len(args):
                 self._refuse(f"got multiple values for argument {name!r}")
+        if len(args) > len(names):
+            takes = "1 positional argument" if len(names) == 1 \
+                else f"{len(names)} positional arguments"
+            was = "was" if len(args) == 1 else "were"
+            self._refuse(f"takes {takes} but {len(args)} {was} given")
         missing = [repr(name) if name else f"number {i} ({arguments[i].type})"
                    for i, name in enumerate(names)
                    if i >= len(args) and name not in by_name]

@@ -66,6 +66,8 @@ class Signature(_lib.Handle):
     _delete = lib.lj_signature_delete
 
     def __init__(self, text: str, scratch: str = "", large_parameters: bool = False):
+        if not isinstance(text, str):
+            raise TypeError(f"a signature is a str, not {type(text).__name__}")
         encoded = text.encode()
         options = _lib.SignatureOptions(scratch.encode(), large_parameters)
         handle = c_void_p()
