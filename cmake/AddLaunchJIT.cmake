@@ -28,7 +28,7 @@ function(lj_add_shared_library target)
   target_link_libraries(${target} PRIVATE ${ARG_LINK})
   target_link_options(${target} PRIVATE
     -Wl,--version-script=${ARG_EXPORTS} -Wl,-z,nodelete -Wl,-z,defs -Wl,-Bsymbolic
-    -Wl,--exclude-libs,ALL $<$<CONFIG:Release>:-Wl,-s>)
+    $<$<CONFIG:Release>:-Wl,-s>)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${ARG_EXPORTS})
   if(LAUNCHJIT_SANITIZER)
     # A sanitized library takes the runtime from the program that loads it.

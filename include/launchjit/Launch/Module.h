@@ -35,7 +35,9 @@ public:
   ~Module();
 
   const KernelBinary &binary() const { return Binary; }
-  llvm::ArrayRef<uint8_t> bytes() const { return Bytes; }
+  llvm::ArrayRef<uint8_t> bytes() const {
+    return llvm::ArrayRef<uint8_t>(Bytes).drop_back();
+  }
   llvm::StringRef name() const { return Name; }
 
   struct Global {

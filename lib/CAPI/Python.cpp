@@ -1,0 +1,21 @@
+//===- Python.cpp - The Python glue's way in ------------------------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Wrap.h"
+#include "launchjit/Bindings/Python/Glue.h"
+
+using namespace launchjit;
+
+lj_error *lj_python_initialize(struct _object *const *exceptions,
+                               size_t count) {
+  LJ_REQUIRE_ARRAY(exceptions, count);
+  return toC(initializePython(exceptions, count));
+}
+
+struct _object *lj_python_callable(lj_kernel *kernel) {
+  return pythonCallable(const_cast<Kernel &>(*dataOf(kernel).Owner));
+}
