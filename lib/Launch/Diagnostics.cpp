@@ -1,5 +1,4 @@
-//===- Diagnostics.cpp - Why the driver refused a launch
-//---------------------===//
+//===- Diagnostics.cpp - Why the driver refused a launch ------------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,10 @@
-//===- Interpreter.cpp - Launching without generated code
-//--------------------===//
+//===- Interpreter.cpp - Launching without generated code -----------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
+//
 // One function an entry kind serves every ABI, by walking the kernel's slots.
 // It is what runs where executable memory is refused, and the oracle for the
 // compiled launchers.

@@ -1,5 +1,4 @@
-//===- Kernel.cpp - One GPU function with its launch configuration
-//-----------===//
+//===- Kernel.cpp - One GPU function with its launch configuration --------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -128,13 +127,10 @@ wrapState(Handle H, StringRef Name, const Signature &S,
                          " to wrap is null");
   if (Error E = checkOptions(Options))
     return std::move(E);
-  if (!Drv) {
-    auto D = Driver::process();
-    if (!D)
-      return D.takeError();
-    Drv = &*D;
-  }
-  IntrusiveRefCntPtr<KernelState> State(new KernelState(Name.str(), S, Drv));
+  IntrusiveRefCntPtr<KernelState> State(
+      new KernelState(Name.str(), S, nullptr));
+  if (Error E = Drv ? State->bind(*Drv) : State->bindDriver())
+    return std::move(E);
   if constexpr (IsKernel)
     State->HostKernel = H;
   else

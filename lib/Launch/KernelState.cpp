@@ -1,5 +1,4 @@
-//===- KernelState.cpp - What all configurations of one function share
-//-------===//
+//===- KernelState.cpp - What all configurations of one function share ----===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,18 +53,22 @@ std::string KernelState::describe() const {
   return Name.empty() ? "the kernel" : "kernel '" + Name + "'";
 }
 
+Error KernelState::bind(const Driver &D) {
+  if (!D.cuLaunchKernelEx)
+    return D.missing("cuLaunchKernelEx", 11060);
+  if (!D.cuCtxGetCurrent || !D.cuStreamGetCtx)
+    return D.missing("cuStreamGetCtx", 9020);
+  Drv.store(&D, std::memory_order_release);
+  return Error::success();
+}
+
 Error KernelState::bindDriver() {
   if (isBound())
     return Error::success();
   Expected<const Driver &> D = Mod ? Mod->driver() : Driver::process();
   if (!D)
     return D.takeError();
-  if (!D->cuLaunchKernelEx)
-    return D->missing("cuLaunchKernelEx", 11060);
-  if (!D->cuCtxGetCurrent || !D->cuStreamGetCtx)
-    return D->missing("cuStreamGetCtx", 9020);
-  Drv.store(&*D, std::memory_order_release);
-  return Error::success();
+  return bind(*D);
 }
 
 Error KernelState::checkHostFunction() {
@@ -87,8 +90,10 @@ Error KernelState::checkHostFunction() {
     Actual.push_back(
         {static_cast<uint32_t>(Offset), static_cast<uint32_t>(Size)});
   }
+  if (Error E = checkParameters(Sig, Actual, describe()))
+    return E;
   HostChecked = true;
-  return checkParameters(Sig, Actual, describe());
+  return Error::success();
 }
 
 Expected<const PreparedFunction *> KernelState::prepare(CUcontext Context,

@@ -1,5 +1,4 @@
-//===- Launch.cpp - The launch itself, and the thread's last error
-//-----------===//
+//===- Launch.cpp - The launch itself, and the thread's last error --------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

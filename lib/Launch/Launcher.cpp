@@ -1,5 +1,4 @@
-//===- Launcher.cpp - A callable entry point for an ABI
-//----------------------===//
+//===- Launcher.cpp - A callable entry point for an ABI -------------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Module.cpp - A kernel binary, and where it is loaded
-//------------------===//
+//===- Module.cpp - A kernel binary, and where it is loaded ---------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Values.cpp - Typed values to parameter bytes
-//--------------------------===//
+//===- Values.cpp - Typed values to parameter bytes -----------------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- KernelState.h - What all configurations of one function share
-//---------===//
+//===- KernelState.h - What all configurations of one function share ------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +31,9 @@ public:
   /// Never null: a table that refuses everything until the driver is opened.
   const Driver *driver() const { return Drv.load(std::memory_order_acquire); }
   bool isBound() const;
-  /// Opens the process's driver, if none is bound yet.
+  /// Takes \p D, if it can launch.
+  llvm::Error bind(const Driver &D);
+  /// Binds the module's driver or the process's, unless one is bound.
   llvm::Error bindDriver();
 
   /// The newest of those prepared, null for none.
