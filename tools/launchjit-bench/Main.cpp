@@ -60,7 +60,8 @@ launchjit::bench::repeated(benchmark::internal::Benchmark *B, int Repetitions,
 
 namespace {
 
-/// Minimum and median of a benchmark, nanoseconds.
+/// Minimum and median of a benchmark, nanoseconds. The console shows only
+/// these.
 struct Figure {
   double Min = 0, Median = 0;
 };
@@ -70,18 +71,29 @@ public:
   Collector() : ConsoleReporter(OO_Tabular) {}
 
   std::map<std::string, Figure> Figures;
+  bool Failed = false;
 
   void ReportRuns(const std::vector<Run> &Runs) override {
+    std::vector<Run> Shown;
     for (const Run &R : Runs) {
-      double Nanoseconds = R.GetAdjustedRealTime() * 1e9 /
-                           benchmark::GetTimeUnitMultiplier(R.time_unit);
+      // Processor time where there is one: other programs disturb it less.
+      double Time = R.run_name.time_type.empty() ? R.GetAdjustedCPUTime()
+                                                 : R.GetAdjustedRealTime();
+      double Nanoseconds =
+          Time * 1e9 / benchmark::GetTimeUnitMultiplier(R.time_unit);
       Figure &F = Figures[R.run_name.function_name];
       if (R.aggregate_name == "min")
         F.Min = Nanoseconds;
       else if (R.aggregate_name == "median")
         F.Median = Nanoseconds;
+      else if (R.run_type == Run::RT_Aggregate)
+        continue;
+      else // Single runs are reported when they failed.
+        Failed = true;
+      Shown.push_back(R);
     }
-    ConsoleReporter::ReportRuns(Runs);
+    if (!Shown.empty())
+      ConsoleReporter::ReportRuns(Shown);
   }
 };
 
@@ -159,5 +171,5 @@ int main(int Count, char **Arguments) {
   Collector C;
   benchmark::RunSpecifiedBenchmarks(&C);
   printGoals(C.Figures);
-  return 0;
+  return C.Failed;
 }

@@ -119,9 +119,9 @@ void launchjit::bench::registerMaking() {
                    [Kind = Kind, P = P](benchmark::State &S) {
                      makeLauncher(S, Kind, P);
                    }),
-               10, benchmark::kMicrosecond)
+               60, benchmark::kMicrosecond)
           ->UseManualTime()
-          ->Iterations(50);
+          ->Iterations(10);
     }
   repeated(benchmark::RegisterBenchmark("parse/19", parseSignature), 10,
            benchmark::kNanosecond)
