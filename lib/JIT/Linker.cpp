@@ -10,7 +10,11 @@
 #include "launchjit/Codegen/Request.h"
 #include "launchjit/Support/Error.h"
 #include "launchjit/Support/Log.h"
+#if __has_include("llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h")
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#else // before LLVM 21
 #include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
+#endif
 #include "llvm/Support/MemoryBuffer.h"
 #include <unistd.h>
 
@@ -20,9 +24,10 @@ using namespace launchjit;
 
 /// A process control that starts nothing: tasks run in the thread that links.
 static std::unique_ptr<ExecutorProcessControl> createProcessControl() {
-  return std::make_unique<UnsupportedExecutorProcessControl>(
-      /*SSP=*/nullptr, std::make_unique<InPlaceTaskDispatcher>(),
-      hostTriple().str(), sysconf(_SC_PAGESIZE));
+  return std::make_unique<SelfExecutorProcessControl>(
+      std::make_shared<SymbolStringPool>(),
+      std::make_unique<InPlaceTaskDispatcher>(), Triple(hostTriple()),
+      sysconf(_SC_PAGESIZE), /*MemMgr=*/nullptr);
 }
 
 Linker::Linker(size_t SlabBytes)
