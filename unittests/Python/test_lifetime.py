@@ -188,6 +188,7 @@ def test_threads_make_kernels():
     assert len(lj.driver.recorded()) == count * 29
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_fork_while_threads_work():
     """Children launch, make launchers, and leave the parent alone."""
     kernel = make_kernel("a: i32, b: i32")

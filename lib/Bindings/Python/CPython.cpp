@@ -57,7 +57,7 @@ Error launchjit::python::findCPython(CPython &C) {
   PyObject *NoneType = Found.PyObject_Type(Found._Py_NoneStruct);
   for (size_t Offset : {8, 24})
     if (!std::memcmp(reinterpret_cast<char *>(Found._Py_NoneStruct) + Offset,
-                     &NoneType, sizeof(NoneType)))
+                     &NoneType, sizeof(void *)))
       Found.TypeOffset = Offset;
   Found.Py_DecRef(NoneType);
   if (!Found.TypeOffset)

@@ -218,6 +218,11 @@ _FUNCTIONS = {
     "lj_recorded_delete": (None, _handle),
     "lj_recorded_count": (c_size_t, _handle),
     "lj_recorded_get": (_Error, _handle, c_size_t, POINTER(RecordedLaunch)),
+    "lj_memory_allocate": (_Error, c_size_t, POINTER(c_uint64)),
+    "lj_memory_free": (_Error, c_uint64),
+    "lj_memory_write": (_Error, c_uint64, c_void_p, c_size_t),
+    "lj_memory_read": (_Error, c_void_p, c_uint64, c_size_t),
+    "lj_synchronize": (_Error,),
 }
 # These need the GIL.
 _PYTHON_FUNCTIONS = {
