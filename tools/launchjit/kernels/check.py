@@ -167,10 +167,12 @@ def parameter_bytes(type, value):
 
 
 def try_kernel(module, name):
-    """What was checked, and the median time of a launch in seconds."""
+    """What was checked, the median time of a launch in seconds, and where the
+    launcher came from."""
     trial = KERNELS[name](module)
     signature, arguments = lj.Signature(trial.pop("signature")), trial.pop("arguments")
     grid = trial.pop("grid", 1)
+    launcher = lj.Launcher(signature, entry="python")
     kernel = module.get_kernel(name, signature, **trial)
     kernel[grid](*arguments, stream=0)
     if lj.driver.kind == "cuda":
@@ -198,11 +200,14 @@ def try_kernel(module, name):
         check(lib.lj_synchronize())
     if lj.driver.kind == "recording":
         lj.driver.recorded()
-    return what, statistics.median(times), lj.Launcher(signature, entry="python").origin
+    return what, statistics.median(times), launcher.origin
 
 
 def main():
-    info = lj.driver.info()
+    try:
+        info = lj.driver.info()
+    except lj.Error as error:
+        sys.exit(f"check.py: {error}")
     if info["kind"] == "null":
         sys.exit("check.py: the null driver shows nothing; set LAUNCHJIT_DRIVER to cuda or recording")
     print(f"driver {info['kind']} {info['version']} {info['path']}, "
@@ -212,7 +217,7 @@ def main():
     for name in KERNELS:
         try:
             what, seconds, origin = try_kernel(module, name)
-            print(f"{name:<12} ok: {what}; python entry from {origin}, a launch takes {seconds * 1e6:.2f} µs")
+            print(f"{name:<12} ok: {what}; {origin}, a launch takes {seconds * 1e6:.2f} µs")
         except (lj.Error, AssertionError, ValueError) as error:
             failed += 1
             print(f"{name:<12} FAILED: {type(error).__name__}: {error}")
