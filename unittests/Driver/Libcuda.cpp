@@ -40,179 +40,176 @@ using namespace launchjit::recording;
 
 LJ_ENTRIES {
 
-__attribute__((visibility("default"))) char *lj_recorded(void) {
-  std::string Text;
-  raw_string_ostream OS(Text);
-  json::OStream J(OS);
-  auto Hex = [](ArrayRef<uint8_t> Bytes) {
-    return toHex(Bytes, /*LowerCase=*/true);
-  };
-  J.array([&] {
-    for (const RecordedLaunch &L : takeRecordedLaunches())
-      J.object([&] {
-        J.attribute("kernel", json::fixUTF8(L.Kernel));
-        J.attribute("grid", json::Array(L.Grid));
-        J.attribute("block", json::Array(L.Block));
-        J.attribute("shared", L.Shared);
-        J.attribute("stream", L.Stream);
-        J.attribute("context", L.Context);
-        J.attribute("device", L.Device);
-        J.attributeArray("attributes", [&] {
-          for (const RecordedAttribute &A : L.Attributes)
-            J.object([&] {
-              J.attribute("id", int(A.Id));
-              J.attribute("value",
-                          Hex({reinterpret_cast<const uint8_t *>(&A.Value),
-                               sizeof A.Value}));
-            });
+  __attribute__((visibility("default"))) char *lj_recorded(void) {
+    std::string Text;
+    raw_string_ostream OS(Text);
+    json::OStream J(OS);
+    auto Hex = [](ArrayRef<uint8_t> Bytes) {
+      return toHex(Bytes, /*LowerCase=*/true);
+    };
+    J.array([&] {
+      for (const RecordedLaunch &L : takeRecordedLaunches())
+        J.object([&] {
+          J.attribute("kernel", json::fixUTF8(L.Kernel));
+          J.attribute("grid", json::Array(L.Grid));
+          J.attribute("block", json::Array(L.Block));
+          J.attribute("shared", L.Shared);
+          J.attribute("stream", L.Stream);
+          J.attribute("context", L.Context);
+          J.attribute("device", L.Device);
+          J.attributeArray("attributes", [&] {
+            for (const RecordedAttribute &A : L.Attributes)
+              J.object([&] {
+                J.attribute("id", int(A.Id));
+                J.attribute("value",
+                            Hex({reinterpret_cast<const uint8_t *>(&A.Value),
+                                 sizeof A.Value}));
+              });
+          });
+          J.attributeArray("parameters", [&] {
+            for (const std::vector<uint8_t> &P : L.Parameters)
+              J.value(Hex(P));
+          });
         });
-        J.attributeArray("parameters", [&] {
-          for (const std::vector<uint8_t> &P : L.Parameters)
-            J.value(Hex(P));
-        });
-      });
-  });
-  return strdup(Text.c_str());
-}
+    });
+    return strdup(Text.c_str());
+  }
 
-LJ_ENTRY cuLaunchKernel(CUfunction F, unsigned GridX, unsigned GridY,
-                        unsigned GridZ, unsigned BlockX, unsigned BlockY,
-                        unsigned BlockZ, unsigned Shared, CUstream Stream,
-                        void **Pointers, void **Extra) {
-  CUlaunchConfig C = {};
-  C.gridDimX = GridX;
-  C.gridDimY = GridY;
-  C.gridDimZ = GridZ;
-  C.blockDimX = BlockX;
-  C.blockDimY = BlockY;
-  C.blockDimZ = BlockZ;
-  C.sharedMemBytes = Shared;
-  C.hStream = Stream;
-  return launch(&C, F, Pointers, Extra);
-}
+  LJ_ENTRY cuLaunchKernel(CUfunction F, unsigned GridX, unsigned GridY,
+                          unsigned GridZ, unsigned BlockX, unsigned BlockY,
+                          unsigned BlockZ, unsigned Shared, CUstream Stream,
+                          void **Pointers, void **Extra) {
+    CUlaunchConfig C = {};
+    C.gridDimX = GridX;
+    C.gridDimY = GridY;
+    C.gridDimZ = GridZ;
+    C.blockDimX = BlockX;
+    C.blockDimY = BlockY;
+    C.blockDimZ = BlockZ;
+    C.sharedMemBytes = Shared;
+    C.hStream = Stream;
+    return launch(&C, F, Pointers, Extra);
+  }
 
-LJ_ENTRY cuDeviceTotalMem(size_t *Size, CUdevice) {
-  *Size = DeviceMemory;
-  return CUDA_SUCCESS;
-}
+  LJ_ENTRY cuDeviceTotalMem(size_t *Size, CUdevice) {
+    *Size = DeviceMemory;
+    return CUDA_SUCCESS;
+  }
 
-LJ_ENTRY cuCtxGetLimit(size_t *Value, CUlimit) {
-  *Value = 0;
-  return CUDA_SUCCESS;
-}
+  LJ_ENTRY cuCtxGetLimit(size_t *Value, CUlimit) {
+    *Value = 0;
+    return CUDA_SUCCESS;
+  }
 
-LJ_ENTRY cuCtxSetLimit(CUlimit, size_t) { return CUDA_SUCCESS; }
+  LJ_ENTRY cuCtxSetLimit(CUlimit, size_t) { return CUDA_SUCCESS; }
 
-LJ_ENTRY cuFuncSetCacheConfig(CUfunction, CUfunc_cache) {
-  return CUDA_SUCCESS;
-}
+  LJ_ENTRY cuFuncSetCacheConfig(CUfunction, CUfunc_cache) {
+    return CUDA_SUCCESS;
+  }
 
-LJ_ENTRY cuStreamIsCapturing(CUstream Stream, CUstreamCaptureStatus *Status) {
-  CUcontext C;
-  if (CUresult R = cuStreamGetCtx(Stream, &C))
-    return R;
-  *Status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
-}
+  LJ_ENTRY cuStreamIsCapturing(CUstream Stream,
+                               CUstreamCaptureStatus * Status) {
+    CUcontext C;
+    if (CUresult R = cuStreamGetCtx(Stream, &C))
+      return R;
+    *Status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+  }
 
-/// Leaves what it cannot tell as 0, and never fails for the pointer.
-LJ_ENTRY cuPointerGetAttributes(unsigned Count, CUpointer_attribute *Ids,
-                                void **Out, CUdeviceptr P) {
-  for (unsigned I = 0; I != Count; ++I)
-    if (cuPointerGetAttribute(Out[I], Ids[I], P))
-      memset(Out[I], 0,
-             Ids[I] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ||
-                     Ids[I] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-                 ? 4
-             : Ids[I] == CU_POINTER_ATTRIBUTE_IS_MANAGED ||
-                     Ids[I] == CU_POINTER_ATTRIBUTE_MAPPED
-                 ? 1
-                 : 8);
-  return CUDA_SUCCESS;
-}
+  /// Leaves what it cannot tell as 0, and never fails for the pointer.
+  LJ_ENTRY cuPointerGetAttributes(unsigned Count, CUpointer_attribute *Ids,
+                                  void **Out, CUdeviceptr P) {
+    for (unsigned I = 0; I != Count; ++I)
+      if (cuPointerGetAttribute(Out[I], Ids[I], P))
+        memset(Out[I], 0,
+               Ids[I] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ||
+                       Ids[I] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+                   ? 4
+               : Ids[I] == CU_POINTER_ATTRIBUTE_IS_MANAGED ||
+                       Ids[I] == CU_POINTER_ATTRIBUTE_MAPPED
+                   ? 1
+                   : 8);
+    return CUDA_SUCCESS;
+  }
 
-/// The real map's bits are nobody's to know: this one has the address, the
-/// rank, the element type and the global dimensions, as 64 bits each.
-static CUresult encode(CUtensorMap *Map, CUtensorMapDataType Type,
-                       unsigned Rank, void *Address, const cuuint64_t *Dims) {
-  if (!Map || reinterpret_cast<uintptr_t>(Map) % 64 || Rank < 1 || Rank > 5 ||
-      reinterpret_cast<uintptr_t>(Address) % 16)
-    return CUDA_ERROR_INVALID_VALUE;
-  cuuint64_t Words[16] = {reinterpret_cast<cuuint64_t>(Address), Rank,
-                          cuuint64_t(Type)};
-  for (unsigned I = 0; I != Rank; ++I)
-    Words[3 + I] = Dims[I];
-  static_assert(sizeof Words == sizeof *Map);
-  memcpy(Map, Words, sizeof Words);
-  return CUDA_SUCCESS;
-}
+  /// The real map's bits are nobody's to know: this one has the address, the
+  /// rank, the element type and the global dimensions, as 64 bits each.
+  static CUresult encode(CUtensorMap * Map, CUtensorMapDataType Type,
+                         unsigned Rank, void *Address, const cuuint64_t *Dims) {
+    if (!Map || reinterpret_cast<uintptr_t>(Map) % 64 || Rank < 1 || Rank > 5 ||
+        reinterpret_cast<uintptr_t>(Address) % 16)
+      return CUDA_ERROR_INVALID_VALUE;
+    cuuint64_t Words[16] = {reinterpret_cast<cuuint64_t>(Address), Rank,
+                            cuuint64_t(Type)};
+    for (unsigned I = 0; I != Rank; ++I)
+      Words[3 + I] = Dims[I];
+    static_assert(sizeof Words == sizeof *Map);
+    memcpy(Map, Words, sizeof Words);
+    return CUDA_SUCCESS;
+  }
 
-LJ_ENTRY cuTensorMapEncodeTiled(CUtensorMap *Map, CUtensorMapDataType Type,
-                                cuuint32_t Rank, void *Address,
-                                const cuuint64_t *Dims, const cuuint64_t *,
-                                const cuuint32_t *, const cuuint32_t *,
-                                CUtensorMapInterleave, CUtensorMapSwizzle,
-                                CUtensorMapL2promotion,
-                                CUtensorMapFloatOOBfill) {
-  return encode(Map, Type, Rank, Address, Dims);
-}
+  LJ_ENTRY cuTensorMapEncodeTiled(
+      CUtensorMap * Map, CUtensorMapDataType Type, cuuint32_t Rank,
+      void *Address, const cuuint64_t *Dims, const cuuint64_t *,
+      const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
+      CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+    return encode(Map, Type, Rank, Address, Dims);
+  }
 
-LJ_ENTRY cuTensorMapEncodeIm2col(CUtensorMap *Map, CUtensorMapDataType Type,
-                                 cuuint32_t Rank, void *Address,
-                                 const cuuint64_t *Dims, const cuuint64_t *,
-                                 const int *, const int *, cuuint32_t,
-                                 cuuint32_t, const cuuint32_t *,
-                                 CUtensorMapInterleave, CUtensorMapSwizzle,
-                                 CUtensorMapL2promotion,
-                                 CUtensorMapFloatOOBfill) {
-  return encode(Map, Type, Rank, Address, Dims);
-}
+  LJ_ENTRY cuTensorMapEncodeIm2col(
+      CUtensorMap * Map, CUtensorMapDataType Type, cuuint32_t Rank,
+      void *Address, const cuuint64_t *Dims, const cuuint64_t *, const int *,
+      const int *, cuuint32_t, cuuint32_t, const cuuint32_t *,
+      CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+      CUtensorMapFloatOOBfill) {
+    return encode(Map, Type, Rank, Address, Dims);
+  }
 
-LJ_ENTRY cuGetProcAddress_v2(const char *Name, void **Out, int Version,
-                             cuuint64_t Flags,
-                             CUdriverProcAddressQueryResult *Status) {
-  if (!Name || !Out || Version > CUDA_VERSION ||
-      Flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
-    return CUDA_ERROR_INVALID_VALUE;
-  struct Entry {
-    const char *Name;
-    void *Function;
-    int Version;
-  };
+  LJ_ENTRY cuGetProcAddress_v2(const char *Name, void **Out, int Version,
+                               cuuint64_t Flags,
+                               CUdriverProcAddressQueryResult *Status) {
+    if (!Name || !Out || Version > CUDA_VERSION ||
+        Flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+      return CUDA_ERROR_INVALID_VALUE;
+    struct Entry {
+      const char *Name;
+      void *Function;
+      int Version;
+    };
 #define LAUNCHJIT_ENTRY(Name, Version)                                         \
   {#Name, reinterpret_cast<void *>(&::Name), Version},
-  const Entry Entries[] = {
+    const Entry Entries[] = {
 #include "launchjit/Driver/Entries.def"
-      {"cuGetProcAddress", reinterpret_cast<void *>(&::cuGetProcAddress_v2),
-       12000},
-      {"cuLaunchKernel", reinterpret_cast<void *>(&::cuLaunchKernel), 4000},
-      {"cuStreamIsCapturing", reinterpret_cast<void *>(&::cuStreamIsCapturing),
-       10000},
-      {"cuTensorMapEncodeTiled",
-       reinterpret_cast<void *>(&::cuTensorMapEncodeTiled), 12000},
-      {"cuTensorMapEncodeIm2col",
-       reinterpret_cast<void *>(&::cuTensorMapEncodeIm2col), 12000},
-  };
-  *Out = nullptr;
-  auto Found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  for (const Entry &E : Entries)
-    if (StringRef(Name) == E.Name) {
-      bool Old = unsigned(Version) < unsigned(E.Version);
-      Found = Old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                  : CU_GET_PROC_ADDRESS_SUCCESS;
-      *Out = Old ? nullptr : E.Function;
-    }
-  if (Status)
-    *Status = Found;
-  return CUDA_SUCCESS;
-}
+        {"cuGetProcAddress", reinterpret_cast<void *>(&::cuGetProcAddress_v2),
+         12000},
+        {"cuLaunchKernel", reinterpret_cast<void *>(&::cuLaunchKernel), 4000},
+        {"cuStreamIsCapturing",
+         reinterpret_cast<void *>(&::cuStreamIsCapturing), 10000},
+        {"cuTensorMapEncodeTiled",
+         reinterpret_cast<void *>(&::cuTensorMapEncodeTiled), 12000},
+        {"cuTensorMapEncodeIm2col",
+         reinterpret_cast<void *>(&::cuTensorMapEncodeIm2col), 12000},
+    };
+    *Out = nullptr;
+    auto Found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    for (const Entry &E : Entries)
+      if (StringRef(Name) == E.Name) {
+        bool Old = unsigned(Version) < unsigned(E.Version);
+        Found = Old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                    : CU_GET_PROC_ADDRESS_SUCCESS;
+        *Out = Old ? nullptr : E.Function;
+      }
+    if (Status)
+      *Status = Found;
+    return CUDA_SUCCESS;
+  }
 
-LJ_ENTRY cuGetProcAddress(const char *Name, void **Out, int Version,
-                          cuuint64_t Flags) {
-  CUdriverProcAddressQueryResult Status;
-  if (CUresult R = cuGetProcAddress_v2(Name, Out, Version, Flags, &Status))
-    return R;
-  return *Out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
+  LJ_ENTRY cuGetProcAddress(const char *Name, void **Out, int Version,
+                            cuuint64_t Flags) {
+    CUdriverProcAddressQueryResult Status;
+    if (CUresult R = cuGetProcAddress_v2(Name, Out, Version, Flags, &Status))
+      return R;
+    return *Out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  }
 
 } // LJ_ENTRIES

@@ -1,0 +1,97 @@
+//===- DriverFixture.h - Tests that run over one driver or several --------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LAUNCHJIT_UNITTESTS_DRIVER_DRIVERFIXTURE_H
+#define LAUNCHJIT_UNITTESTS_DRIVER_DRIVERFIXTURE_H
+
+#include "../Binary/Inputs.h"
+#include "launchjit/Driver/Driver.h"
+#include "launchjit/Driver/Recording.h"
+#include <cstring>
+#include <gmock/gmock.h>
+
+namespace launchjit {
+
+/// A test over a driver that begins with no context current, and leaves the
+/// thread's contexts as they were.
+class DriverFixture : public testing::Test {
+protected:
+  /// Opens \p Kind; a machine without an H200 skips what needs one.
+  void open(DriverKind Kind) {
+    llvm::Expected<const Driver &> Opened = Driver::open(Kind);
+    if (!Opened) {
+      std::string Why = takeDetail(Opened.takeError()).Message;
+      if (Kind == DriverKind::Cuda)
+        GTEST_SKIP() << "without a CUDA driver";
+      FAIL() << Why;
+    }
+    D = &*Opened;
+    if (Kind == DriverKind::Cuda) {
+      char Name[64] = "";
+      D->cuDeviceGetName(Name, sizeof Name, 0);
+      if (llvm::StringRef(Name) != "NVIDIA H200")
+        GTEST_SKIP() << "made for an H200, not for " << Name;
+    }
+    CUcontext C;
+    while (D->cuCtxPopCurrent(&C) == CUDA_SUCCESS)
+      Outside.push_back(C);
+  }
+
+  void usePrimary() {
+    ASSERT_EQ(D->cuDevicePrimaryCtxRetain(&Primary, 0), CUDA_SUCCESS);
+    ASSERT_EQ(D->cuCtxPushCurrent(Primary), CUDA_SUCCESS);
+  }
+
+  void TearDown() override {
+    if (!D)
+      return;
+    while (D->cuCtxPopCurrent(nullptr) == CUDA_SUCCESS)
+      ;
+    for (; !Outside.empty(); Outside.pop_back())
+      D->cuCtxPushCurrent(Outside.back());
+    if (Primary)
+      D->cuDevicePrimaryCtxRelease(0);
+  }
+
+  CUresult loadLibrary(CUlibrary *L, const std::string &Code) {
+    return D->cuLibraryLoadData(L, Code.c_str(), nullptr, nullptr, 0, nullptr,
+                                nullptr, 0);
+  }
+
+  int attribute(CUfunction F, CUfunction_attribute Id) {
+    int Value = -77;
+    EXPECT_EQ(D->cuFuncGetAttribute(&Value, Id, F), CUDA_SUCCESS);
+    return Value;
+  }
+
+  const Driver *D = nullptr;
+  CUcontext Primary = nullptr;
+
+private:
+  std::vector<CUcontext> Outside;
+};
+
+/// What the CUDA driver does and what the recording one does are the same:
+/// with an H200 in the machine these run over both.
+class ConformanceFixture : public DriverFixture,
+                           public testing::WithParamInterface<DriverKind> {
+protected:
+  void SetUp() override { open(GetParam()); }
+};
+
+inline std::string kindName(const testing::TestParamInfo<DriverKind> &Info) {
+  return driverKindName(Info.param).str();
+}
+
+#define LJ_CONFORMANCE(Suite)                                                  \
+  INSTANTIATE_TEST_SUITE_P(                                                    \
+      Drivers, Suite,                                                          \
+      testing::Values(DriverKind::Recording, DriverKind::Cuda), kindName)
+
+} // namespace launchjit
+
+#endif // LAUNCHJIT_UNITTESTS_DRIVER_DRIVERFIXTURE_H
