@@ -50,13 +50,19 @@ Error launchjit::checkParameters(const Signature &S,
   return Error::success();
 }
 
-static Error checkOptions(const KernelOptions &O) {
-  for (unsigned I = 0; I != O.Attributes.size(); ++I)
+static Error checkAttributes(ArrayRef<CUlaunchAttribute> Attributes) {
+  for (unsigned I = 0; I != Attributes.size(); ++I)
     for (unsigned J = 0; J != I; ++J)
-      if (O.Attributes[I].id == O.Attributes[J].id)
+      if (Attributes[I].id == Attributes[J].id)
         return makeError(Status::InvalidArgument,
-                         "launch attribute " + Twine(O.Attributes[I].id) +
+                         "launch attribute " + Twine(Attributes[I].id) +
                              " is given twice");
+  return Error::success();
+}
+
+static Error checkOptions(const KernelOptions &O) {
+  if (Error E = checkAttributes(O.Attributes))
+    return E;
   for (uint64_t Align : O.ScratchAlign)
     if (!isPowerOf2_64(Align))
       return makeError(Status::InvalidArgument,
@@ -227,12 +233,15 @@ Expected<const KernelData *>
 Kernel::withOverrides(const KernelData &D, void *Storage, size_t Size,
                       const LaunchOverrides &Overrides) {
   size_t Needed = storageSize(D, Overrides.Attributes.size());
-  if (Size < Needed || reinterpret_cast<uintptr_t>(Storage) % 8)
+  auto Address = reinterpret_cast<uintptr_t>(Storage);
+  if (!Storage || Size < Needed || Address % 8)
     return makeError(Status::InvalidArgument,
-                     "the storage has " + Twine(Size) + " bytes at " +
-                         utohexstr(reinterpret_cast<uintptr_t>(Storage)) +
+                     "the storage has " + Twine(Size) + " bytes at 0x" +
+                         utohexstr(Address, /*LowerCase=*/true) +
                          "; needed are " + Twine(Needed) +
                          " bytes, aligned to 8");
+  if (Error E = checkAttributes(Overrides.Attributes))
+    return std::move(E);
   auto *Copy = new (Storage) KernelData(D);
   Copy->Attributes = reinterpret_cast<CUlaunchAttribute *>(Copy + 1);
   if (Overrides.Block)

@@ -55,10 +55,10 @@ Module::~Module() {
       Drv->cuThreadExchangeStreamCaptureMode(&Mode) == CUDA_SUCCESS;
   if (Library)
     Drv->cuLibraryUnload(Library);
-  for (auto [Context, Loaded] : Modules) {
-    auto Guard = ContextGuard::enter(*Drv, Context);
+  for (const InContext &M : Modules) {
+    auto Guard = ContextGuard::enter(*Drv, M.Context);
     if (Guard)
-      Drv->cuModuleUnload(Loaded);
+      Drv->cuModuleUnload(M.Module);
     else
       consumeError(Guard.takeError()); // the context is gone, and it with it
   }
@@ -91,14 +91,22 @@ Error Module::loadLibrary(const Driver &D) {
 }
 
 Expected<CUmodule> Module::loadModule(const Driver &D, CUcontext Context) {
-  for (auto [Known, Loaded] : Modules)
-    if (Known == Context)
-      return Loaded;
+  CUdevice Device;
+  if (Error E = LJ_CUDA(D, cuCtxGetDevice,
+                        "cannot tell the device of a context", &Device))
+    return std::move(E);
+  auto Known = find_if(
+      Modules, [&](const InContext &M) { return M.Context == Context; });
+  if (Known != Modules.end()) {
+    if (Known->Device == Device)
+      return Known->Module;
+    Modules.erase(Known); // with its context, whose address is used again
+  }
   CUmodule M = nullptr;
   if (Error E = LJ_CUDA(D, cuModuleLoadData, "cannot load " + Twine(Name), &M,
                         Bytes.data()))
     return std::move(E);
-  Modules.emplace_back(Context, M);
+  Modules.push_back({Context, Device, M});
   LoadedBy = getpid();
   return M;
 }

@@ -71,7 +71,13 @@ private:
   std::mutex Lock;
   const Driver *Drv = nullptr;
   CUlibrary Library = nullptr;
-  std::vector<std::pair<CUcontext, CUmodule>> Modules;
+  /// With the module API, in each context.
+  struct InContext {
+    CUcontext Context;
+    CUdevice Device;
+    CUmodule Module;
+  };
+  std::vector<InContext> Modules;
   int64_t LoadedBy =
       0; ///< The process that loaded it; a child must not unload.
 };
