@@ -67,9 +67,18 @@ LJ_API size_t lj_recorded_count(const lj_recorded *recorded);
 LJ_API lj_error *lj_recorded_get(const lj_recorded *recorded, size_t index,
                                  lj_recorded_launch *launch);
 
+typedef enum lj_log_level {
+  LJ_LOG_TRACE = 0,
+  LJ_LOG_DEBUG = 1,
+  LJ_LOG_INFO = 2,
+  LJ_LOG_WARN = 3,
+  LJ_LOG_ERROR = 4
+} lj_log_level;
+
 /* Receives what the library logs, instead of stderr, from whichever thread
- * logs; it must neither log nor fork. Levels: 0 trace, 1 debug, 2 info,
- * 3 warn, 4 error. Null restores stderr. */
+ * logs; it must neither log nor fork. `level` is an lj_log_level. Null
+ * restores stderr. When lj_set_log_sink returns, the sink before is out of
+ * use. */
 typedef void (*lj_log_sink)(void *context, int level, const char *topic,
                             const char *message);
 LJ_API void lj_set_log_sink(lj_log_sink sink, void *context);

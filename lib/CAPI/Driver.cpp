@@ -148,10 +148,13 @@ lj_error *lj_recorded_get(const lj_recorded *recorded, size_t index,
 // Logging and the environment
 //===----------------------------------------------------------------------===//
 
-// lj_log_sink's levels, in words.
-static_assert(int(LogLevel::Trace) == 0 && int(LogLevel::Debug) == 1 &&
-              int(LogLevel::Info) == 2 && int(LogLevel::Warn) == 3 &&
-              int(LogLevel::Error) == 4);
+#define SAME(C, CXX) static_assert(int(C) == int(CXX))
+SAME(LJ_LOG_TRACE, LogLevel::Trace);
+SAME(LJ_LOG_DEBUG, LogLevel::Debug);
+SAME(LJ_LOG_INFO, LogLevel::Info);
+SAME(LJ_LOG_WARN, LogLevel::Warn);
+SAME(LJ_LOG_ERROR, LogLevel::Error);
+#undef SAME
 
 namespace {
 struct HostSink {
