@@ -17,21 +17,11 @@ import statistics
 import struct
 import sys
 import time
-from ctypes import POINTER, byref, c_size_t, c_uint64, c_void_p, create_string_buffer
+from ctypes import c_uint64, create_string_buffer
 
 import launchjit as lj
 from launchjit._errors import check
 from launchjit._lib import lib
-
-for name, *arguments in (
-    ("lj_memory_allocate", c_size_t, POINTER(c_uint64)),
-    ("lj_memory_free", c_uint64),
-    ("lj_memory_write", c_uint64, c_void_p, c_size_t),
-    ("lj_memory_read", c_void_p, c_uint64, c_size_t),
-    ("lj_synchronize",),
-):
-    function = getattr(lib, name)
-    function.restype, function.argtypes = c_void_p, arguments
 
 FILLER = b"\xa5"
 PTX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels.ptx")
@@ -46,7 +36,7 @@ class Memory:
 
     def __init__(self, data):
         address = c_uint64()
-        check(lib.lj_memory_allocate(len(data), byref(address)))
+        check(lib.lj_memory_allocate(len(data), address))
         self.address, self.size = address.value, len(data)
         self.write(data)
 
