@@ -42,15 +42,26 @@ private:
     return V;
   }
 
-  int function(CUfunction_attribute A) const {
-    int V = 0;
+  /// The function as a CUkernel, null where it is a CUfunction.
+  CUkernel kernel() const {
     bool IsKernel =
         S.Mod ? Drv.cuLibraryLoadData != nullptr : S.HostKernel != nullptr;
-    CUresult R =
-        IsKernel ? Drv.cuKernelGetAttribute(
-                       &V, A, reinterpret_cast<CUkernel>(P.Function), P.Device)
-                 : Drv.cuFuncGetAttribute(&V, A, P.Function);
+    return IsKernel ? reinterpret_cast<CUkernel>(P.Function) : nullptr;
+  }
+
+  int function(CUfunction_attribute A) const {
+    int V = 0;
+    CUresult R = CUDA_ERROR_NOT_SUPPORTED;
+    if (CUkernel K = kernel(); K && Drv.cuKernelGetAttribute)
+      R = Drv.cuKernelGetAttribute(&V, A, K, P.Device);
+    else if (!K && Drv.cuFuncGetAttribute)
+      R = Drv.cuFuncGetAttribute(&V, A, P.Function);
     return R == CUDA_SUCCESS ? V : 0;
+  }
+
+  /// What the binary says of the kernel; null where it says nothing.
+  const BinaryKernel *binary() const {
+    return S.Mod ? S.Mod->binary().find(S.Name) : nullptr;
   }
 
   const CUlaunchAttribute *attribute(CUlaunchAttributeID Id) const {
@@ -84,7 +95,7 @@ private:
               Twine(function(CU_FUNC_ATTRIBUTE_NUM_REGS)) +
               " registers a thread and its launch bounds")
           .str();
-    const BinaryKernel *B = S.Mod ? S.Mod->binary().find(S.Name) : nullptr;
+    const BinaryKernel *B = binary();
     if (B && B->RequiredBlock &&
         !std::equal(D.Block, D.Block + 3, B->RequiredBlock->begin()))
       return "the block is " + dim(D.Block) + "; this kernel requires " +
@@ -104,18 +115,26 @@ private:
   }
 
   std::string cluster() const {
+    const BinaryKernel *B = binary();
     const CUlaunchAttribute *A =
         attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-    if (!A)
+    constexpr std::array<uint32_t, 3> None = {0, 0, 0};
+    std::array<uint32_t, 3> Dim = None;
+    if (A)
+      Dim = {A->value.clusterDim.x, A->value.clusterDim.y,
+             A->value.clusterDim.z};
+    if (B && B->RequiredCluster) {
+      if (Dim != None && Dim != *B->RequiredCluster)
+        return "the cluster is " + dim(Dim.data()) + "; this kernel requires " +
+               dim(B->RequiredCluster->data());
+      Dim = *B->RequiredCluster;
+    }
+    if (Dim == None)
       return "";
-    const unsigned Dim[3] = {A->value.clusterDim.x, A->value.clusterDim.y,
-                             A->value.clusterDim.z};
-    for (unsigned I = 0; I != 3; ++I)
-      if (!Dim[I] || Grid[I] % Dim[I])
-        return ("cluster " + Twine("xyz"[I]) + " is " + Twine(Dim[I]) +
-                ", which does not divide grid " + Twine("xyz"[I]) + " " +
-                Twine(Grid[I]))
-            .str();
+    // A grid of .blocksareclusters counts clusters.
+    if (!B || !B->BlocksAreClusters)
+      if (std::string Why = dividesGrid("cluster ", Dim.data()); !Why.empty())
+        return Why;
     uint64_t Blocks = uint64_t(Dim[0]) * Dim[1] * Dim[2];
     bool NonPortable =
         function(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
@@ -124,8 +143,40 @@ private:
               " blocks; 8 are allowed unless the kernel has the non-portable "
               "cluster option")
           .str();
-    if (device(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) < 9)
+    if (Blocks > 16)
+      return ("the cluster has " + Twine(Blocks) +
+              " blocks; the largest that hardware has is 16")
+          .str();
+    if (int Major = device(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+        Major && Major < 9)
       return "clusters need compute capability 9.0";
+    return preferredCluster(Dim.data());
+  }
+
+  std::string preferredCluster(const uint32_t *Cluster) const {
+    const CUlaunchAttribute *A =
+        attribute(CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION);
+    if (!A)
+      return "";
+    const uint32_t Dim[3] = {A->value.preferredClusterDim.x,
+                             A->value.preferredClusterDim.y,
+                             A->value.preferredClusterDim.z};
+    for (unsigned I = 0; I != 3; ++I)
+      if (Cluster[I] && Dim[I] % Cluster[I])
+        return ("preferred cluster " + Twine("xyz"[I]) + " is " +
+                Twine(Dim[I]) + ", which is no multiple of cluster " +
+                Twine("xyz"[I]) + " " + Twine(Cluster[I]))
+            .str();
+    return dividesGrid("preferred cluster ", Dim);
+  }
+
+  std::string dividesGrid(const char *What, const uint32_t *Dim) const {
+    for (unsigned I = 0; I != 3; ++I)
+      if (!Dim[I] || Grid[I] % Dim[I])
+        return (What + Twine("xyz"[I]) + " is " + Twine(Dim[I]) +
+                ", which does not divide grid " + Twine("xyz"[I]) + " " +
+                Twine(Grid[I]))
+            .str();
     return "";
   }
 
@@ -136,10 +187,9 @@ private:
 
   std::string occupancy() const {
     CUfunction F = P.Function;
-    if (S.Mod ? Drv.cuLibraryLoadData != nullptr : S.HostKernel != nullptr)
+    if (CUkernel K = kernel())
       if (!Drv.cuKernelGetFunction ||
-          Drv.cuKernelGetFunction(&F, reinterpret_cast<CUkernel>(P.Function)) !=
-              CUDA_SUCCESS)
+          Drv.cuKernelGetFunction(&F, K) != CUDA_SUCCESS)
         return "";
     int PerSM = 0;
     int SMs = device(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

@@ -106,7 +106,7 @@ struct Conversion {
     if (storeFloat(Where.Kind, V, To))
       return Error::success();
     SmallString<32> Text;
-    APFloat(V).toString(Text);
+    APFloat(V).toString(Text, /*FormatPrecision=*/15, /*FormatMaxPadding=*/20);
     return fail(Status::ArgumentRange,
                 Text + " does not fit; the largest fp16 is 65504");
   }

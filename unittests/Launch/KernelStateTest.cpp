@@ -19,7 +19,7 @@ uint64_t number(const void *Handle) {
   return reinterpret_cast<uintptr_t>(Handle);
 }
 
-class ContextTest : public RecordingTest {
+class LaunchContextTest : public RecordingTest {
 protected:
   static ErrorDetail launch(const Kernel &K, CUstream Stream, int64_t X = 1) {
     return errorOf(K.launch(X, 1, 1, Stream, {Value::ofInt(7)}));
@@ -44,7 +44,7 @@ protected:
   }
 };
 
-TEST_F(ContextTest, AStreamDecidesWhateverIsCurrent) {
+TEST_F(LaunchContextTest, AStreamDecidesWhateverIsCurrent) {
   OwnContext B(1), C(0);
   CUstream OfB = B.makeStream(), OfC = C.makeStream();
   KernelRef K = makeKernel("i32");
@@ -62,7 +62,7 @@ TEST_F(ContextTest, AStreamDecidesWhateverIsCurrent) {
   setCurrent(Primary[0]);
 }
 
-TEST_F(ContextTest, TheFirstLaunchMayBeAnywhere) {
+TEST_F(LaunchContextTest, TheFirstLaunchMayBeAnywhere) {
   OwnContext B(1);
   CUstream OfB = B.makeStream();
   for (CUcontext Current : {Primary[0], Primary[1], CUcontext(nullptr)}) {
@@ -72,7 +72,7 @@ TEST_F(ContextTest, TheFirstLaunchMayBeAnywhere) {
   setCurrent(Primary[0]);
 }
 
-TEST_F(ContextTest, SpecialStreamsAreTheCurrentContexts) {
+TEST_F(LaunchContextTest, SpecialStreamsAreTheCurrentContexts) {
   OwnContext B(1);
   KernelOptions O;
   O.Device = 0; // says nothing where a context is current
@@ -85,7 +85,7 @@ TEST_F(ContextTest, SpecialStreamsAreTheCurrentContexts) {
   }
 }
 
-TEST_F(ContextTest, WithoutACurrentOneTheDevicesPrimaryServes) {
+TEST_F(LaunchContextTest, WithoutACurrentOneTheDevicesPrimaryServes) {
   setCurrent(nullptr);
   for (int Device : {0, 1}) {
     KernelOptions O;
@@ -98,7 +98,7 @@ TEST_F(ContextTest, WithoutACurrentOneTheDevicesPrimaryServes) {
   setCurrent(Primary[0]);
 }
 
-TEST_F(ContextTest, AFreshThreadLaunchesFirst) {
+TEST_F(LaunchContextTest, AFreshThreadLaunchesFirst) {
   KernelOptions O;
   O.Device = 1;
   KernelRef K = makeKernel("i32", O);
@@ -109,7 +109,7 @@ TEST_F(ContextTest, AFreshThreadLaunchesFirst) {
   }).join();
 }
 
-TEST_F(ContextTest, ADeviceThatIsNotThereIsAnError) {
+TEST_F(LaunchContextTest, ADeviceThatIsNotThereIsAnError) {
   setCurrent(nullptr);
   KernelOptions O;
   O.Device = 7;
@@ -125,7 +125,7 @@ TEST_F(ContextTest, ADeviceThatIsNotThereIsAnError) {
   setCurrent(Primary[0]);
 }
 
-TEST_F(ContextTest, ErrorsLeaveTheCurrentContext) {
+TEST_F(LaunchContextTest, ErrorsLeaveTheCurrentContext) {
   OwnContext B(1);
   CUstream OfB = B.makeStream();
   KernelOptions Refused;
@@ -163,7 +163,7 @@ TEST_F(ContextTest, ErrorsLeaveTheCurrentContext) {
   setCurrent(Primary[0]);
 }
 
-TEST_F(ContextTest, AStreamOfADestroyedContextIsAnError) {
+TEST_F(LaunchContextTest, AStreamOfADestroyedContextIsAnError) {
   KernelRef K = makeKernel("i32");
   OwnContext B(1);
   CUstream OfB = B.makeStream();
@@ -213,7 +213,7 @@ void hideLibraries(DriverTable &T) {
   T.cuFuncGetParamInfo = nullptr;
 }
 
-TEST_F(ContextTest, AnAddressIsUsedAgainOnAnotherDevice) {
+TEST_F(LaunchContextTest, AnAddressIsUsedAgainOnAnotherDevice) {
   static const DriverTable New = aliasing();
   static const DriverTable Old = [] {
     DriverTable T = aliasing();
@@ -240,7 +240,7 @@ TEST_F(ContextTest, AnAddressIsUsedAgainOnAnotherDevice) {
 // What the host owns
 //===----------------------------------------------------------------------===//
 
-class HostFunctionTest : public ContextTest {
+class HostFunctionTest : public LaunchContextTest {
 protected:
   /// A CUmodule in \p C and its function.
   CUfunction load(CUcontext C) {
@@ -370,6 +370,9 @@ TEST_F(HostFunctionTest, ACheckThatWasPutOffFailsEveryLaunch) {
 //===----------------------------------------------------------------------===//
 
 unsigned NumLoads, NumSets, NumFunctionSets;
+int LastSet;
+/// What the kernel's static shared memory is said to be, bytes.
+constexpr int StaticShared = 64;
 
 DriverTable counting() {
   DriverTable T = recording();
@@ -386,7 +389,15 @@ DriverTable counting() {
   T.cuKernelSetAttribute = [](CUfunction_attribute A, int V, CUkernel K,
                               CUdevice D) {
     ++NumSets;
+    LastSet = V;
     return recording().cuKernelSetAttribute(A, V, K, D);
+  };
+  T.cuKernelGetAttribute = [](int *V, CUfunction_attribute A, CUkernel K,
+                              CUdevice D) {
+    CUresult R = recording().cuKernelGetAttribute(V, A, K, D);
+    if (A == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+      *V = StaticShared;
+    return R;
   };
   T.cuFuncSetAttribute = [](CUfunction F, CUfunction_attribute A, int V) {
     ++NumFunctionSets;
@@ -395,10 +406,10 @@ DriverTable counting() {
   return T;
 }
 
-class PreparationTest : public ContextTest {
+class PreparationTest : public LaunchContextTest {
 protected:
   void SetUp() override {
-    ContextTest::SetUp();
+    LaunchContextTest::SetUp();
     NumLoads = NumSets = NumFunctionSets = 0;
   }
   static const Driver &driver() {
@@ -421,11 +432,8 @@ TEST_F(PreparationTest, SharedMemoryIsRaisedOnceADevice) {
   OwnContext B(1), C(1);
   CUstream OfB = B.makeStream(), OfC = C.makeStream();
   KernelOptions O;
-  O.Shared = 232448 - 64;
-  std::string Text = ptx(parse("i32"));
-  Text.replace(Text.find("{ ret; }"), 8, "{ .shared .b8 s[64]; ret; }");
-  KernelRef K =
-      valueOf(Kernel::create(loadPTX(Text, driver()), "k", parse("i32"), O));
+  O.Shared = 232448 - StaticShared;
+  KernelRef K = makeKernel("i32", O, "", driver());
   for (unsigned Again = 0; Again != 2; ++Again) {
     expectIn(*K, nullptr, Primary[0], 0);
     expectIn(*K, OfB, B.get(), 1);
@@ -433,6 +441,7 @@ TEST_F(PreparationTest, SharedMemoryIsRaisedOnceADevice) {
   }
   EXPECT_EQ(NumLoads, 1u);
   EXPECT_EQ(NumSets, 2u);
+  EXPECT_EQ(LastSet, 232448 - StaticShared);
   EXPECT_EQ(NumFunctionSets, 0u);
   // Siblings share that.
   O.Block[0] = 64;
