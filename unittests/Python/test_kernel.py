@@ -300,6 +300,10 @@ def test_configuration():
      "cluster_scheduling_policy: expected 'spread' or 'load_balancing', got 'random'"),
     (lj.ArgumentTypeError, {"mem_sync_domain_map": 1},
      "mem_sync_domain_map: expected the default's and the remote domain's number, got 1"),
+    (lj.ArgumentTypeError, {"global_scratch": 16},
+     "global_scratch: expected size and alignment, got 16"),
+    (lj.ArgumentRangeError, {"profile_scratch": (-1, 8)},
+     "profile_scratch: (-1, 8) does not fit"),
     (lj.ArgumentTypeError, {"attributes": [1]},
      "attributes: expected pairs of an id and bytes, got 1"),
     (lj.ArgumentValueError, {"attributes": [(8, bytes(65))]},
@@ -335,6 +339,18 @@ def test_pickle(protocol):
     again.launch(1, 0, 1, 2, 3, 4)
     first, second = lj.driver.recorded()
     assert first == second
+
+
+def test_errors_pickle(axpy):
+    for error, *attributes in (
+        (lj.CudaError("message", 700, "CUDA_ERROR_ILLEGAL_ADDRESS"), "code", "name"),
+        (refused(lj.ArgumentTypeError, "argument 2 ('n', i32): expected an int, got str",
+                 axpy, 1, 2, "3"), "argument", "offset"),
+    ):
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error)
+        assert [getattr(again, name) for name in attributes] == \
+            [getattr(error, name) for name in attributes] != [None, None]
 
 
 def test_wrong_use(axpy):

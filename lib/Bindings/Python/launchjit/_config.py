@@ -12,7 +12,7 @@ from ._errors import ArgumentRangeError, ArgumentTypeError, ArgumentValueError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, Sequence, TypedDict
+    from typing import Any, Literal, Mapping, Sequence, TypedDict
 
     Dim3 = int | Sequence[int]
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         profile_scratch: tuple[int, int]
 
 
-_DEFAULTS = {
+_DEFAULTS: dict[str, Any] = {
     "block": (1, 1, 1),
     "shared": 0,
     "attributes": (),
@@ -87,14 +87,17 @@ def _choice(**choices):
     return pack
 
 
-def _domain_map(what, value):
+def _pair(what, value, layout, wanted) -> tuple[int, int]:
     try:
-        default, remote = value
+        first, second = value
     except (TypeError, ValueError):
-        raise ArgumentTypeError(
-            f"{what}: expected the default's and the remote domain's number, got {value!r}"
-        ) from None
-    return _pack(what, "=2B", default, remote)
+        raise ArgumentTypeError(f"{what}: expected {wanted}, got {value!r}") from None
+    return struct.unpack(layout, _pack(what, layout, first, second))
+
+
+def _domain_map(what, value):
+    pair = _pair(what, value, "=2B", "the default's and the remote domain's number")
+    return struct.pack("=2B", *pair)
 
 
 # The driver's id of each attribute that has a keyword, and what makes its bytes.
@@ -112,7 +115,7 @@ _ATTRIBUTES = {
 _FLAGS = ("cooperative", "pdl")
 
 
-def complete(config: dict, function: str, base: dict = _DEFAULTS) -> dict:
+def complete(config: Mapping[str, Any], function: str, base: dict = _DEFAULTS) -> dict:
     """The options of `base` with those of `config` in their place; `function`
     is for the message about an unknown one."""
     for name in config:
@@ -163,7 +166,7 @@ def to_options(config: dict) -> _lib.KernelOptions:
     options.attributes = packed
     options.num_attributes = len(packed) // ctypes.sizeof(_lib.Attribute)
     for kind in ("global_scratch", "profile_scratch"):
-        size, align = config[kind]
+        size, align = _pair(kind, config[kind], "=2Q", "size and alignment")
         setattr(options, kind + "_size", size)
         setattr(options, kind + "_align", align)
     return options

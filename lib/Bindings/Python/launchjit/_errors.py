@@ -89,7 +89,7 @@ def check(error: int | None) -> None:
     message = lib.lj_error_message(error).decode("utf-8", "replace")
     cls = (_CLASSES[status] if status < len(_CLASSES) else None) or Error
     exception = cls(message)
-    if cls is CudaError:
+    if isinstance(exception, CudaError):
         exception.code = lib.lj_error_cuda(error)
         exception.name = lib.lj_error_cuda_name(error).decode() if exception.code else ""
     argument, offset = lib.lj_error_argument(error), lib.lj_error_offset(error)
@@ -101,6 +101,5 @@ def check(error: int | None) -> None:
     raise exception
 
 
-check(pylib.lj_python_initialize(
-    (py_object * len(_CLASSES))(*[cls or Error for cls in _CLASSES]), len(_CLASSES)
-))
+_array = (py_object * len(_CLASSES))(*[cls or Error for cls in _CLASSES])  # type: ignore[misc]
+check(pylib.lj_python_initialize(_array, len(_array)))

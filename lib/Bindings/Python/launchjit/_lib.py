@@ -13,6 +13,10 @@ import os
 from ctypes import POINTER, c_bool, c_char, c_char_p, c_int, c_int64, c_size_t
 from ctypes import c_uint32, c_uint64, c_void_p, py_object
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 ABI_VERSION = 1
 
 
@@ -281,7 +285,8 @@ class Handle:
 
     __slots__ = ("_handle", "__weakref__")
 
-    _delete = None  # the library's function
+    _handle: int | None
+    _delete: Any = None  # the library's function
 
     def __del__(self):
         handle = getattr(self, "_handle", None)
@@ -293,7 +298,7 @@ class Handle:
 class Record:
     """A few named values, set once. A subclass lists them in __slots__."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def __init__(self, *values):
         for name, value in zip(self.__slots__, values):

@@ -75,6 +75,8 @@ class Kernel(_lib.Handle):
     launch = _Launch()
 
     signature: Signature
+    _options: dict
+    _module: Module | None
 
     def __init__(self):
         raise TypeError("a Kernel is made by Module.get_kernel, Kernel.from_function "
@@ -85,7 +87,7 @@ class Kernel(_lib.Handle):
         self = cls.__new__(cls)
         self._handle = handle.value
         self.signature = signature
-        self._config = config
+        self._options = config
         self._module = module
         return self
 
@@ -122,12 +124,12 @@ class Kernel(_lib.Handle):
     @property
     def block(self) -> tuple[int, int, int]:
         """Threads of a block."""
-        return self._config["block"]
+        return self._options["block"]
 
     @property
     def shared(self) -> int:
         """Dynamic shared memory, bytes a block."""
-        return self._config["shared"]
+        return self._options["shared"]
 
     @property
     def attributes(self) -> list[tuple[int, bytes]]:
@@ -139,11 +141,10 @@ class Kernel(_lib.Handle):
     def with_config(self, **config: Unpack[_config.Config]) -> Kernel:
         """A sibling: the same function with other options. Cheap; the two share
         what is loaded and the launcher."""
-        config = _config.complete(config, "with_config", self._config)
+        merged = _config.complete(config, "with_config", self._options)
         handle = c_void_p()
-        check(lib.lj_kernel_with_config(self._handle, _config.to_options(config),
-                                        handle))
-        return type(self)._of(handle, self.signature, config, self._module)
+        check(lib.lj_kernel_with_config(self._handle, _config.to_options(merged), handle))
+        return type(self)._of(handle, self.signature, merged, self._module)
 
     def load(self, device: int = 0) -> None:
         """Loads the kernel on a device before its first launch there."""
@@ -201,7 +202,7 @@ class Kernel(_lib.Handle):
         if self._module is None:
             raise TypeError(f"the kernel {self.name} cannot be pickled: it wraps a "
                             "function of this process")
-        return _rebuild, (self._module, self.name, self.signature, self._config)
+        return _rebuild, (self._module, self.name, self.signature, self._options)
 
     def __repr__(self):
         return (f"<launchjit.Kernel {self.name}({self.signature}) block={self.block} "

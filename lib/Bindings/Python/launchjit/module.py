@@ -49,6 +49,8 @@ class Module(_lib.Handle):
     """
 
     __slots__ = ("_name", "_kernels")
+    _name: str
+    _kernels: dict[str, KernelInfo] | None
 
     _delete = lib.lj_module_delete
 
@@ -146,11 +148,11 @@ class Module(_lib.Handle):
         such kernel.
         """
         signature = as_signature(signature)
-        config = _config.complete(config, "get_kernel")
+        complete = _config.complete(config, "get_kernel")
         handle = c_void_p()
         check(lib.lj_module_get_kernel(self._handle, name.encode(), signature._handle,
-                                       _config.to_options(config), handle))
-        return Kernel._of(handle, signature, config, self)
+                                       _config.to_options(complete), handle))
+        return Kernel._of(handle, signature, complete, self)
 
     def __reduce__(self):
         return Module.from_bytes, (self.bytes, self._name)

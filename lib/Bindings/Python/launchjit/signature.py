@@ -62,6 +62,8 @@ class Signature(_lib.Handle):
     """
 
     __slots__ = ("_text", "_scratch", "_large", "_parameters", "_arguments")
+    _parameters: tuple[Parameter, ...] | None
+    _arguments: tuple[Argument, ...] | None
 
     _delete = lib.lj_signature_delete
 
