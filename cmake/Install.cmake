@@ -3,7 +3,9 @@
 # component `python` is the wheel's: the two libraries, inside the package.
 
 # launchjit::cpp: the rooms as static libraries, for a host with its own LLVM.
-set(lj_rooms Support Signature Binary Driver CodegenRequest Codegen JIT Launch)
+# In the order in which a linker that reads archives once must see them: JIT
+# and Launch call Codegen without naming it, see lib/JIT/CMakeLists.txt.
+set(lj_rooms Launch JIT Driver Binary Codegen CodegenRequest Signature Support)
 list(TRANSFORM lj_rooms PREPEND LaunchJIT)
 add_library(launchjit-cpp INTERFACE)
 add_library(launchjit::cpp ALIAS launchjit-cpp)
