@@ -55,9 +55,10 @@ def refused(exception, message, kernel, *args, grid=1, stream=0):
 
 
 def run_python(code, **environment):
-    """Runs code in a Python of its own; None removes a variable. Gives what it
-    printed."""
-    env = {**os.environ, **environment}
+    """Runs code in a Python of its own, which can import this module; None
+    removes a variable. Gives what the code printed."""
+    path = [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path)), **environment}
     env = {name: value for name, value in env.items() if value is not None}
     done = subprocess.run([sys.executable, "-c", code], env=env, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -258,5 +258,4 @@ def work():
 for _ in range(4):
     threading.Thread(target=work, daemon=True).start()
 time.sleep(0.05)
-""", PYTHONPATH=os.pathsep.join(filter(None, [os.path.dirname(__file__),
-                                               os.environ.get("PYTHONPATH")])))
+""")
