@@ -7,7 +7,6 @@
 
 #include "Commands.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include <dlfcn.h>
 #include <mutex>
