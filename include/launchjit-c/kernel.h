@@ -55,7 +55,8 @@ LJ_API lj_error *lj_module_get_kernel(lj_module *module, const char *name,
                                       lj_kernel **kernel);
 
 /* Wraps a CUfunction or a CUkernel that the host owns and keeps loaded. `name`
- * is for messages and may be null. */
+ * is for messages and may be null. The signature is checked with what the
+ * driver says when the kernel is first loaded or launched. */
 LJ_API lj_error *lj_kernel_from_function(void *cu_function, const char *name,
                                          const lj_signature *signature,
                                          const lj_kernel_options *options,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "launchjit/Driver/Driver.h"
 #include "CAPITest.h"
 #include "launchjit/Support/Log.h"
 #include <vector>
@@ -24,8 +25,8 @@ TEST_F(CAPIDriver, TellsWhatItIs) {
   EXPECT_OK(lj_driver_device_name(0, &Name));
   EXPECT_NE(take(Name), "");
   int Major = 0;
-  EXPECT_OK(
-      lj_driver_device_attribute(0, /*COMPUTE_CAPABILITY_MAJOR=*/75, &Major));
+  EXPECT_OK(lj_driver_device_attribute(
+      0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &Major));
   EXPECT_GE(Major, 7);
 
   Error E(lj_driver_device_name(1000, &Name));
@@ -75,6 +76,26 @@ TEST_F(CAPIDriver, Memory) {
   EXPECT_INVALID(lj_memory_allocate(16, nullptr), "address is null");
   EXPECT_INVALID(lj_memory_write(Address, nullptr, 1), "from is null");
   EXPECT_INVALID(lj_memory_read(nullptr, Address, 1), "to is null");
+}
+
+/// The thread's current context.
+static CUcontext current() {
+  CUcontext Context = nullptr;
+  const launchjit::Driver *Drv = launchjit::Driver::processIfOpen();
+  EXPECT_EQ(Drv->cuCtxGetCurrent(&Context), CUDA_SUCCESS);
+  return Context;
+}
+
+TEST_F(CAPIDriver, MemoryLeavesTheContext) {
+  CUcontext Before = current();
+  uint64_t Address = 0;
+  EXPECT_OK(lj_memory_allocate(16, &Address));
+  EXPECT_EQ(current(), Before);
+  EXPECT_FAILS(lj_memory_free(Address + 1), LJ_ERROR_CUDA, "0x");
+  EXPECT_EQ(current(), Before);
+  EXPECT_OK(lj_memory_free(Address));
+  EXPECT_OK(lj_synchronize());
+  EXPECT_EQ(current(), Before);
 }
 
 TEST(CAPILog, SinkReceives) {

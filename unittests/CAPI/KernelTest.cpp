@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CAPITest.h"
+#include "launchjit/Driver/Driver.h"
 #include <vector>
 
 using namespace capitest;
@@ -61,9 +62,11 @@ TEST(CAPIKernel, TellsItsOptions) {
   EXPECT_EQ(Back.global_scratch_align, 1u);
   ASSERT_EQ(Back.num_attributes, 2u);
   EXPECT_NE(Back.attributes, Attributes.data());
-  EXPECT_EQ(
-      std::memcmp(Back.attributes, Attributes.data(), 2 * sizeof(lj_attribute)),
-      0);
+  for (size_t I = 0; I != 2; ++I) {
+    EXPECT_EQ(Back.attributes[I].id, Attributes[I].id);
+    EXPECT_THAT(Back.attributes[I].value.bytes,
+                testing::ElementsAreArray(Attributes[I].value.bytes));
+  }
 
   lj_kernel *Sibling = nullptr;
   O.block[0] = 96;
@@ -322,6 +325,44 @@ TEST_F(CAPIKernelLaunch, Failures) {
   EXPECT_EQ(lj_recorded_count(recorded().get()), 0u);
 }
 
+TEST_F(CAPIKernelLaunch, FunctionsOfTheHost) {
+  const launchjit::Driver &Drv = *launchjit::Driver::processIfOpen();
+  CUlibrary Library = nullptr;
+  CUkernel CUKernel = nullptr;
+  ASSERT_EQ(Drv.cuLibraryLoadData(&Library, PTX, nullptr, nullptr, 0, nullptr,
+                                  nullptr, 0),
+            CUDA_SUCCESS);
+  ASSERT_EQ(Drv.cuLibraryGetKernel(&CUKernel, Library, "axpy"), CUDA_SUCCESS);
+  Signature S = parse(AxpySignature);
+  lj_kernel *K = nullptr;
+  EXPECT_OK(lj_kernel_from_cukernel(CUKernel, "mine", S.get(), nullptr, &K));
+  Kernel Owner(K);
+  EXPECT_EQ(str(lj_kernel_name(K)), "mine");
+  EXPECT_EQ(entryOf(K)(K, 1, 1, 1, nullptr, 0, 1, 2), 0);
+  EXPECT_OK(lj_kernel_from_cukernel(CUKernel, "mine", parse("i32").get(),
+                                    nullptr, &K));
+  Owner.reset(K);
+  EXPECT_FAILS(lj_kernel_load(K, 0), LJ_ERROR_SIGNATURE, "mine");
+
+  // A CUfunction is one of a context, in which it is to be launched.
+  CUcontext Context = nullptr, Popped = nullptr;
+  CUmodule Module = nullptr;
+  CUfunction Function = nullptr;
+  ASSERT_EQ(Drv.cuDevicePrimaryCtxRetain(&Context, 0), CUDA_SUCCESS);
+  ASSERT_EQ(Drv.cuCtxPushCurrent(Context), CUDA_SUCCESS);
+  ASSERT_EQ(Drv.cuModuleLoadData(&Module, PTX), CUDA_SUCCESS);
+  ASSERT_EQ(Drv.cuModuleGetFunction(&Function, Module, "axpy"), CUDA_SUCCESS);
+  EXPECT_OK(lj_kernel_from_function(Function, nullptr, S.get(), nullptr, &K));
+  Owner.reset(K);
+  EXPECT_EQ(entryOf(K)(K, 1, 1, 1, nullptr, 0, 1, 2), 0);
+  EXPECT_EQ(lj_recorded_count(recorded().get()), 2u);
+  Owner.reset();
+  Drv.cuModuleUnload(Module);
+  Drv.cuCtxPopCurrent(&Popped);
+  Drv.cuDevicePrimaryCtxRelease(0);
+  Drv.cuLibraryUnload(Library);
+}
+
 namespace {
 struct Allocation {
   char Which;
@@ -330,10 +371,8 @@ struct Allocation {
 } // namespace
 
 TEST_F(CAPIKernelLaunch, Scratch) {
-  Module M = module();
   lj_signature_options SO = sized<lj_signature_options>();
   SO.scratch = "g";
-  // The last parameter of `axpy` is no pointer: this one is made for it.
   static const char Text[] = ".version 7.8\n.target sm_90\n.address_size 64\n"
                              ".visible .entry k(.param .u64 a) { ret; }\n";
   lj_module *Mod = nullptr;

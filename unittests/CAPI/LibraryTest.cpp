@@ -88,7 +88,7 @@ static std::set<std::string> declaredFunctions() {
 
 static const char *const CLibrary = "lib(c|m|dl|pthread)\\.so\\..*|ld-linux-.*";
 
-TEST(Library, ExportsTheInterfaceAlone) {
+TEST(CAPILibrary, ExportsTheInterfaceAlone) {
   if (Sanitized)
     GTEST_SKIP() << "sanitizers add their own";
   std::set<std::string> Expected = {"__jit_debug_descriptor@LAUNCHJIT_0.1",
@@ -103,7 +103,7 @@ TEST(Library, ExportsTheInterfaceAlone) {
                            "launchjit_codegen_build_id@LAUNCHJIT_CODEGEN"));
 }
 
-TEST(Library, NeedsTheCLibraryAlone) {
+TEST(CAPILibrary, NeedsTheCLibraryAlone) {
   if (Sanitized)
     GTEST_SKIP() << "sanitizers add their own";
   for (const char *Path :
@@ -120,7 +120,7 @@ TEST(Library, NeedsTheCLibraryAlone) {
 
 // Loading a library of ours runs no code of ours, and leaving the process
 // destroys nothing that another thread may still use.
-TEST(Library, HasNoStaticConstructors) {
+TEST(CAPILibrary, HasNoStaticConstructors) {
   if (Sanitized)
     GTEST_SKIP() << "sanitizers add constructors";
   std::vector<std::string> Found;
@@ -169,15 +169,15 @@ static void runProgram(const char *Environment) {
   EXPECT_EQ(pclose(Pipe), 0) << Command << "\n" << Output;
 }
 
-TEST(Library, ServesACProgram) {
+TEST(CAPILibrary, ServesACProgram) {
   runProgram("LAUNCHJIT_DRIVER=recording LAUNCHJIT_JIT=on");
 }
 
-TEST(Library, ServesACProgramInterpreted) {
+TEST(CAPILibrary, ServesACProgramInterpreted) {
   runProgram("LAUNCHJIT_DRIVER=recording LAUNCHJIT_JIT=off");
 }
 
 // Without a driver the program expects the error that says so.
-TEST(Library, RefusesToLaunchWithoutADriver) {
+TEST(CAPILibrary, RefusesToLaunchWithoutADriver) {
   runProgram("LAUNCHJIT_DRIVER=cuda LAUNCHJIT_LIBCUDA=/nonexistent/libcuda.so");
 }

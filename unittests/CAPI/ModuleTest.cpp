@@ -8,7 +8,6 @@
 #include "CAPITest.h"
 
 using namespace capitest;
-using testing::HasSubstr;
 
 TEST(CAPIModule, TellsWhatTheBinarySays) {
   Module M = module();

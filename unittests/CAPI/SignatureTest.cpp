@@ -9,7 +9,6 @@
 #include <cstdio>
 
 using namespace capitest;
-using testing::HasSubstr;
 
 TEST(CAPISignature, TellsItsParameters) {
   Signature S = parse("x: *fp32:16, pair: (i8, *fp16), K: constexpr, i64");
@@ -126,11 +125,23 @@ TEST(CAPISignature, StructsOfOtherVersions) {
 
   lj_parameter Older;
   std::memset(&Older, 0xa5, sizeof Older);
-  lj_parameter Before = Older;
-  Older.struct_size = Before.struct_size = 8;
+  Older.struct_size = 8;
+  const std::string Before(reinterpret_cast<char *>(&Older), sizeof Older);
   EXPECT_INVALID(lj_signature_parameter(S.get(), 0, &Older),
                  "parameter->struct_size is 8");
-  EXPECT_EQ(std::memcmp(&Older, &Before, sizeof Older), 0);
+  EXPECT_EQ(std::string(reinterpret_cast<char *>(&Older), sizeof Older),
+            Before);
+
+  struct {
+    lj_signature_options O;
+    uint64_t Next;
+  } Options = {sized<lj_signature_options>(), 7};
+  Options.O.struct_size = sizeof Options;
+  Options.O.scratch = "p";
+  lj_signature *Parsed = nullptr;
+  EXPECT_OK(lj_signature_parse("i32", 3, &Options.O, &Parsed));
+  Signature Owner(Parsed);
+  EXPECT_EQ(str(lj_signature_abi(Parsed)), "i32+p");
 }
 
 static std::string typedefOf(const std::string &Text,
