@@ -14,7 +14,6 @@
 #include "Readers.h"
 #include "launchjit/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -73,16 +72,19 @@ private:
 
 /// Bytes of a fundamental or opaque type; 0 for none of those.
 static unsigned typeSize(StringRef Directive) {
-  return StringSwitch<unsigned>(Directive)
-      .Cases(".b8", ".u8", ".s8", ".e4m3", ".e5m2", 1)
-      .Cases(".b16", ".u16", ".s16", ".f16", ".bf16", 2)
-      .Cases(".e4m3x2", ".e5m2x2", 2)
-      .Cases(".b32", ".u32", ".s32", ".f32", ".tf32", 4)
-      .Cases(".f16x2", ".bf16x2", ".u16x2", ".s16x2", 4)
-      .Cases(".b64", ".u64", ".s64", ".f64", 8)
-      .Cases(".texref", ".samplerref", ".surfref", 8)
-      .Case(".b128", 16)
-      .Default(0);
+  static constexpr std::pair<StringLiteral, unsigned> Types[] = {
+      {".b8", 1},    {".u8", 1},     {".s8", 1},         {".e4m3", 1},
+      {".e5m2", 1},  {".b16", 2},    {".u16", 2},        {".s16", 2},
+      {".f16", 2},   {".bf16", 2},   {".e4m3x2", 2},     {".e5m2x2", 2},
+      {".b32", 4},   {".u32", 4},    {".s32", 4},        {".f32", 4},
+      {".tf32", 4},  {".f16x2", 4},  {".bf16x2", 4},     {".u16x2", 4},
+      {".s16x2", 4}, {".b64", 8},    {".u64", 8},        {".s64", 8},
+      {".f64", 8},   {".texref", 8}, {".samplerref", 8}, {".surfref", 8},
+      {".b128", 16}};
+  for (const auto &[Name, Size] : Types)
+    if (Directive == Name)
+      return Size;
+  return 0;
 }
 
 Expected<uint64_t> PTXReader::readNumber(const Twine &What) {

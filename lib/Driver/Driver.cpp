@@ -32,6 +32,13 @@ ProcessDriver &processDriver() {
   return *P;
 }
 
+/// Every driver that was opened: what is never freed is still no leak.
+struct OpenDriver {
+  Driver D;
+  OpenDriver *Next = nullptr;
+};
+std::atomic<OpenDriver *> OpenDrivers{nullptr};
+
 std::string versionText(int Version) {
   return std::to_string(Version / 1000) + "." +
          std::to_string(Version % 1000 / 10);
@@ -125,7 +132,8 @@ Expected<const Driver &> Driver::open(DriverResolver Resolve, void *Context) {
 Expected<const Driver &> DriverBuilder::finish(DriverKind Kind,
                                                const DriverTable &Table,
                                                std::string Path) {
-  auto D = std::make_unique<Driver>();
+  auto Holder = std::make_unique<OpenDriver>();
+  Driver *D = &Holder->D;
   static_cast<DriverTable &>(*D) = Table;
   D->Kind = Kind;
   D->Path = std::move(Path);
@@ -150,7 +158,10 @@ Expected<const Driver &> DriverBuilder::finish(DriverKind Kind,
   log(LogLevel::Info, "driver",
       driverKindName(Kind) + Twine(" driver ") + D->Path + " of CUDA " +
           versionText(D->Version) + " is open");
-  return *D.release();
+  Holder->Next = OpenDrivers.load(std::memory_order_relaxed);
+  while (!OpenDrivers.compare_exchange_weak(Holder->Next, Holder.get()))
+    ;
+  return Holder.release()->D;
 }
 
 Error Driver::error(CUresult Result, const Twine &What) const {

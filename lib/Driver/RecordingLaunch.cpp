@@ -56,12 +56,20 @@ static std::array<unsigned, 3> blockOf(const CUlaunchConfig &C) {
   return {C.blockDimX, C.blockDimY, C.blockDimZ};
 }
 
+/// An enumeration's value as the caller gave it, which may be none of its own.
+template <typename Enum> static unsigned given(const Enum &Value) {
+  unsigned Number;
+  static_assert(sizeof Number == sizeof Value);
+  memcpy(&Number, &Value, sizeof Number);
+  return Number;
+}
+
 /// The last attribute of \p Id, which is the one that counts; null where
 /// there is none.
 static CUlaunchAttribute *find(const CUlaunchConfig &C,
                                CUlaunchAttributeID Id) {
   for (unsigned I = C.numAttrs; I-- > 0;)
-    if (C.attrs[I].id == Id)
+    if (given(C.attrs[I].id) == Id)
       return &C.attrs[I];
   return nullptr;
 }
@@ -111,7 +119,7 @@ static CUresult checkAttribute(const State &S, const CUlaunchAttribute &A) {
   auto Valid = [](bool Test) {
     return Test ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   };
-  switch (A.id) {
+  switch (given(A.id)) {
   case CU_LAUNCH_ATTRIBUTE_IGNORE:
   case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
   case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
@@ -122,7 +130,7 @@ static CUresult checkAttribute(const State &S, const CUlaunchAttribute &A) {
   case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
     return CUDA_SUCCESS;
   case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    return Valid(unsigned(V.clusterSchedulingPolicyPreference) <=
+    return Valid(given(V.clusterSchedulingPolicyPreference) <=
                  CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
   case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
     return checkEvent(S, V.programmaticEvent.event);
@@ -132,7 +140,7 @@ static CUresult checkAttribute(const State &S, const CUlaunchAttribute &A) {
     return Valid(V.memSyncDomainMap.default_ < 4 &&
                  V.memSyncDomainMap.remote < 4);
   case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    return Valid(unsigned(V.memSyncDomain) <= CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
+    return Valid(given(V.memSyncDomain) <= CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
   case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
     return Valid(V.sharedMemCarveout <= 100);
   case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:

@@ -190,8 +190,8 @@ CUdeviceptr State::allocate(size_t Size, CUcontext Owner) {
   constexpr size_t Alignment = 512;
   if (Size > DeviceMemory - std::min(DeviceMemory, Allocated))
     return 0;
-  std::unique_ptr<uint8_t[]> Bytes(new (std::nothrow)
-                                       uint8_t[Size + Alignment]());
+  // Pages come when they are touched, so that a large one costs nothing.
+  std::unique_ptr<void, Free> Bytes(calloc(1, Size + Alignment));
   if (!Bytes)
     return 0;
   CUdeviceptr P =

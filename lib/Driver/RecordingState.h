@@ -22,6 +22,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
@@ -93,11 +94,15 @@ struct Kernel {
   std::vector<Settings> Set; ///< By device.
 };
 
+struct Free {
+  void operator()(void *P) const { free(P); }
+};
+
 struct Allocation {
   size_t Size;
   CUcontext Owner;
   uint64_t Id;
-  std::unique_ptr<uint8_t[]> Memory;
+  std::unique_ptr<void, Free> Memory;
 };
 
 /// The objects of one kind, by handle.

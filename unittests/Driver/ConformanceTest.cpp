@@ -20,12 +20,13 @@ class Conformance : public ConformanceFixture {};
 LJ_CONFORMANCE(Conformance);
 
 TEST_P(Conformance, Initialization) {
+#define LAUNCHJIT_ENTRY(Name, Version) EXPECT_NE(D->Name, nullptr) << #Name;
+#include "launchjit/Driver/Entries.def"
   EXPECT_EQ(D->cuInit(1), CUDA_ERROR_INVALID_VALUE);
   const char *Text = nullptr;
   EXPECT_EQ(D->cuGetErrorName(CUDA_ERROR_NOT_FOUND, &Text), CUDA_SUCCESS);
   EXPECT_STREQ(Text, "CUDA_ERROR_NOT_FOUND");
-  EXPECT_EQ(D->cuGetErrorName(CUresult(12345), &Text),
-            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(D->cuGetErrorName(CUresult(1001), &Text), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Text, nullptr);
   for (int Code : {0, 1, 2, 3, 101, 200, 201, 209, 218, 400, 500, 700, 701, 709,
                    719, 720, 800, 801, 912}) {
@@ -50,7 +51,7 @@ TEST_P(Conformance, Devices) {
   auto Attribute = [&](int Id, CUdevice Of) {
     return D->cuDeviceGetAttribute(&Value, CUdevice_attribute(Id), Of);
   };
-  EXPECT_EQ(Attribute(9999, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(Attribute(250, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Attribute(0, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Attribute(1, Count), CUDA_ERROR_INVALID_DEVICE);
   struct {

@@ -56,7 +56,7 @@ TEST_F(Libcuda, FindsEntryPointsByVersion) {
   } Cases[] = {
       {"cuMemAlloc", 3020, CUDA_SUCCESS, 0},
       {"cuMemAlloc", CUDA_VERSION, CUDA_SUCCESS, 0},
-      {"cuMemAlloc", CUDA_VERSION + 10, CUDA_ERROR_INVALID_VALUE, 77},
+      {"cuMemAlloc", CUDA_VERSION + 10, CUDA_ERROR_INVALID_VALUE, 3},
       {"cuMemAlloc_v2", 3020, CUDA_SUCCESS, 1},
       {"cuCtxCreate", 12050, CUDA_SUCCESS, 0},
       {"cuLibraryLoadData", 11000, CUDA_SUCCESS, 2},
@@ -65,7 +65,7 @@ TEST_F(Libcuda, FindsEntryPointsByVersion) {
   };
   for (const auto &C : Cases) {
     void *Function = nullptr;
-    auto Status = CUdriverProcAddressQueryResult(77);
+    auto Status = CUdriverProcAddressQueryResult(3);
     EXPECT_EQ(Find(C.Name, &Function, C.Version, 1, &Status), C.Result)
         << C.Name << " " << C.Version;
     EXPECT_EQ(int(Status), C.Status) << C.Name << " " << C.Version;
