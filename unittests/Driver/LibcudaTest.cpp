@@ -14,23 +14,40 @@ using namespace launchjit;
 
 namespace {
 
-class Libcuda : public testing::Test {
+/// The tests' libcuda.so.1 and the machine's own cannot both be in a process,
+/// so these open it in another.
+class LibcudaDeathTest : public testing::Test {
 protected:
-  void SetUp() override {
+  void open() {
     setenv("LAUNCHJIT_LIBCUDA", LAUNCHJIT_TEST_LIBCUDA_PATH, 1);
-    Expected<const Driver &> Opened = Driver::open(DriverKind::Cuda);
-    unsetenv("LAUNCHJIT_LIBCUDA");
-    if (!Opened)
-      FAIL() << takeDetail(Opened.takeError()).Message;
-    D = &*Opened;
+    D = &cantFail(Driver::open(DriverKind::Cuda));
     Handle = dlopen(LAUNCHJIT_TEST_LIBCUDA_PATH, RTLD_NOW | RTLD_NOLOAD);
     ASSERT_NE(Handle, nullptr);
   }
+  void hasEveryEntryPoint();
+  void findsEntryPointsByVersion();
+  void tellsItsLaunchesAsJSON();
+
   const Driver *D = nullptr;
   void *Handle = nullptr;
 };
 
-TEST_F(Libcuda, HasEveryEntryPoint) {
+#define LJ_FRESH_TEST(Name, Body)                                              \
+  TEST_F(LibcudaDeathTest, Name) {                                             \
+    testing::FLAGS_gtest_death_test_style = "threadsafe";                      \
+    EXPECT_EXIT(                                                               \
+        {                                                                      \
+          open();                                                              \
+          Body();                                                              \
+          exit(HasFailure());                                                  \
+        },                                                                     \
+        testing::ExitedWithCode(0), "");                                       \
+  }
+LJ_FRESH_TEST(HasEveryEntryPoint, hasEveryEntryPoint)
+LJ_FRESH_TEST(FindsEntryPointsByVersion, findsEntryPointsByVersion)
+LJ_FRESH_TEST(TellsItsLaunchesAsJSON, tellsItsLaunchesAsJSON)
+
+void LibcudaDeathTest::hasEveryEntryPoint() {
   EXPECT_EQ(D->kind(), DriverKind::Cuda);
   EXPECT_EQ(D->path(), LAUNCHJIT_TEST_LIBCUDA_PATH);
   EXPECT_EQ(D->version(), CUDA_VERSION);
@@ -43,7 +60,7 @@ TEST_F(Libcuda, HasEveryEntryPoint) {
 }
 
 /// As driver 580 was seen to do.
-TEST_F(Libcuda, FindsEntryPointsByVersion) {
+void LibcudaDeathTest::findsEntryPointsByVersion() {
   using Get = CUresult (*)(const char *, void **, int, cuuint64_t,
                            CUdriverProcAddressQueryResult *);
   auto Find = reinterpret_cast<Get>(dlsym(Handle, "cuGetProcAddress_v2"));
@@ -73,7 +90,7 @@ TEST_F(Libcuda, FindsEntryPointsByVersion) {
   }
 }
 
-TEST_F(Libcuda, TellsItsLaunchesAsJSON) {
+void LibcudaDeathTest::tellsItsLaunchesAsJSON() {
   using Take = char *(*)();
   auto Recorded = reinterpret_cast<Take>(dlsym(Handle, "lj_recorded"));
   ASSERT_NE(Recorded, nullptr);
