@@ -64,9 +64,9 @@ private:
     return S.Mod ? S.Mod->binary().find(S.Name) : nullptr;
   }
 
-  const CUlaunchAttribute *attribute(CUlaunchAttributeID Id) const {
+  const CUlaunchAttribute *attribute(uint32_t Id) const {
     for (unsigned I = 0; I != D.NumAttributes; ++I)
-      if (D.Attributes[I].id == Id)
+      if (attributeId(D.Attributes[I]) == Id)
         return &D.Attributes[I];
     return nullptr;
   }

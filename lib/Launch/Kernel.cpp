@@ -53,9 +53,10 @@ Error launchjit::checkParameters(const Signature &S,
 static Error checkAttributes(ArrayRef<CUlaunchAttribute> Attributes) {
   for (unsigned I = 0; I != Attributes.size(); ++I)
     for (unsigned J = 0; J != I; ++J)
-      if (Attributes[I].id == Attributes[J].id)
+      if (attributeId(Attributes[I]) == attributeId(Attributes[J]))
         return makeError(Status::InvalidArgument,
-                         "launch attribute " + Twine(Attributes[I].id) +
+                         "launch attribute " +
+                             Twine(attributeId(Attributes[I])) +
                              " is given twice");
   return Error::success();
 }
@@ -251,8 +252,9 @@ Kernel::withOverrides(const KernelData &D, void *Storage, size_t Size,
     Copy->Shared = *Overrides.Shared;
   unsigned N = 0;
   for (const CUlaunchAttribute &A : ArrayRef(D.Attributes, D.NumAttributes))
-    if (none_of(Overrides.Attributes,
-                [&](const CUlaunchAttribute &O) { return O.id == A.id; }))
+    if (none_of(Overrides.Attributes, [&](const CUlaunchAttribute &O) {
+          return attributeId(O) == attributeId(A);
+        }))
       Copy->Attributes[N++] = A;
   for (const CUlaunchAttribute &A : Overrides.Attributes)
     Copy->Attributes[N++] = A;

@@ -53,7 +53,7 @@ TEST_F(AttributesTest, EveryOneArrivesByteForByte) {
       attribute(CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT),
       attribute(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP),
       // By its number alone, with bytes that no type describes.
-      attribute(static_cast<CUlaunchAttributeID>(16)),
+      attribute(16),
   };
   All[7].value.preferredClusterDim = {4, 2, 1};
   All[8].value.programmaticEvent.event = Event;
@@ -83,7 +83,7 @@ TEST_F(AttributesTest, EveryOneArrivesByteForByte) {
 
 TEST_F(AttributesTest, AnIdThatTheDriverDoesNotKnowIsItsError) {
   for (unsigned Id : {15u, 1000u}) {
-    ErrorDetail D = launch(attribute(static_cast<CUlaunchAttributeID>(Id)));
+    ErrorDetail D = launch(attribute(Id));
     EXPECT_EQ(D.Code, Status::Cuda);
     EXPECT_EQ(D.Cuda, CUDA_ERROR_INVALID_VALUE);
     EXPECT_THAT(D.Message, testing::StartsWith("kernel 'k' was not launched: "

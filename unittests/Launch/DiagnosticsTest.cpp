@@ -188,7 +188,7 @@ TEST_P(DiagnosticsTest, WhatHasNoExplanationIsToldAsItIs) {
   failRecordedLaunches(CUDA_ERROR_ILLEGAL_ADDRESS, 2);
   expectRefusal({}, {1, 1, 1}, CUDA_ERROR_ILLEGAL_ADDRESS, "");
   KernelOptions O;
-  O.Attributes = {attribute(static_cast<CUlaunchAttributeID>(99))};
+  O.Attributes = {attribute(99)};
   expectRefusal(O, {1, 1, 1}, CUDA_ERROR_INVALID_VALUE, "");
 }
 

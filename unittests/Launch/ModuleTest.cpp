@@ -63,6 +63,25 @@ TEST(Module, FilesAreReadWhole) {
   EXPECT_EQ(toStringRef(M->bytes()), Text);
 }
 
+class FatbinTest : public RecordingTest {};
+
+// What a fatbin has inside only the driver knows.
+TEST_F(FatbinTest, IsTakenOnTrust) {
+  const uint8_t Fatbin[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16};
+  ModuleRef M = valueOf(Module::create(Fatbin, "k.fatbin", &recording()));
+  EXPECT_EQ(M->binary().Format, BinaryFormat::Fatbin);
+  KernelRef K = valueOf(Kernel::create(M, "any", parse("i8, i32")));
+  ASSERT_FALSE(
+      bool(K->launch(1, 1, 1, nullptr, {Value::ofInt(1), Value::ofInt(2)})));
+  RecordedLaunch L = onlyLaunch();
+  EXPECT_EQ(L.Kernel, "any");
+  ASSERT_EQ(L.Parameters.size(), 1u); // the buffer as it was given
+  ASSERT_EQ(L.Parameters[0].size(), 8u);
+  EXPECT_EQ(L.Parameters[0][0], 1);
+  EXPECT_EQ(L.Parameters[0][4], 2);
+  EXPECT_EQ(errorOf(M->getGlobal("table")).Code, Status::Cuda);
+}
+
 //===----------------------------------------------------------------------===//
 // Variables
 //===----------------------------------------------------------------------===//

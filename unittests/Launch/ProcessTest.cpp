@@ -145,6 +145,50 @@ protected:
 constexpr char Warning[] = "launches go through the interpreter";
 
 //===----------------------------------------------------------------------===//
+// No driver
+//===----------------------------------------------------------------------===//
+
+TEST_F(ProcessTest, WithoutADriverOnlyALaunchIsAnError) {
+  if (!isRerun()) {
+    Exited E = rerun("LAUNCHJIT_LIBCUDA=/nonexistent/libcuda.so.1");
+    EXPECT_EQ(E.Status, 0) << E.Output;
+    return;
+  }
+  unsetenv("LAUNCHJIT_DRIVER");
+  Signature S = nthSignature(2, "u8");
+  std::string Text = ptx(S);
+  KernelRef K = valueOf(Kernel::create(
+      valueOf(Module::create(arrayRefFromStringRef<uint8_t>(Text), "m")), "k",
+      S));
+  std::vector<Value> Values;
+  const uint8_t Zero[16] = {};
+  for (const Slot &Where : S.abi().slots())
+    Values.push_back(Value::ofBytes(Zero, Where.Size));
+  auto Launch = [&](int64_t X) {
+    return errorOf(K->launch(X, 1, 1, nullptr, Values));
+  };
+  EXPECT_EQ(Launch(0).Code, Status::Success);
+  EXPECT_EQ(Launch(-1).Code, Status::ArgumentValue);
+  EXPECT_EQ(Driver::processIfOpen(), nullptr);
+  for (unsigned Again = 0; Again != 2; ++Again) {
+    ErrorDetail D = Launch(1);
+    EXPECT_EQ(D.Code, Status::NoDriver);
+    EXPECT_THAT(D.Message,
+                testing::AllOf(testing::HasSubstr("/nonexistent/libcuda.so.1"),
+                               testing::HasSubstr("LAUNCHJIT_DRIVER")));
+  }
+  EXPECT_EQ(countLaunches(), 0u);
+  // It is looked for anew; what is wrong is told again.
+  setenv("LAUNCHJIT_DRIVER", "cuba", 1);
+  EXPECT_EQ(Launch(1).Message,
+            "LAUNCHJIT_DRIVER is 'cuba'; it may be cuda, recording or null");
+  setenv("LAUNCHJIT_DRIVER", "recording", 1);
+  EXPECT_EQ(Launch(1).Message, "no error");
+  EXPECT_EQ(countLaunches(), 1u);
+  EXPECT_NE(Driver::processIfOpen(), nullptr);
+}
+
+//===----------------------------------------------------------------------===//
 // No executable memory
 //===----------------------------------------------------------------------===//
 
@@ -280,6 +324,13 @@ bool churn(Engine &E, StringRef Family) {
 
 class LaunchForkTest : public RecordingTest {};
 
+// A sanitizer makes a fork cost milliseconds.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr unsigned NumForks = 30;
+#else
+constexpr unsigned NumForks = 200;
+#endif
+
 // Each side compiles, launches and frees while the other waits, in turns;
 // after each turn, whatever a side still has is as it was.
 TEST_F(LaunchForkTest, NeitherSideSeesTheOthersCodeChange) {
@@ -378,7 +429,8 @@ TEST_F(LaunchForkTest, WhileOtherThreadsCompileAndLaunch) {
       }
     });
   unsigned Hung = 0;
-  for (unsigned I = 0; I != 200; ++I) {
+  for (unsigned I = 0; I != NumForks; ++I) {
+    takeRecordedLaunches(); // else each child copies and drops them all
     pid_t Child = start([&] {
       KernelRef K = makeKernel(nthSignature(I + 100, "i64"));
       auto L = K->launcher(EntryKind::Packed);

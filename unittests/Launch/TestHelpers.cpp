@@ -41,7 +41,11 @@ const Driver &launchtest::openTable(const DriverTable &Table) {
 #include "launchjit/Driver/Entries.def"
     return nullptr;
   };
-  return cantFail(Driver::open(Resolve, const_cast<DriverTable *>(&Table)));
+  // Drivers live as long as the process; here somebody still knows them then.
+  static auto *Opened = new std::vector<const Driver *>;
+  Opened->push_back(
+      &cantFail(Driver::open(Resolve, const_cast<DriverTable *>(&Table))));
+  return *Opened->back();
 }
 
 ErrorDetail launchtest::errorOf(Error E) {
@@ -97,14 +101,14 @@ KernelRef launchtest::makeKernel(StringRef S, const KernelOptions &Options,
   return makeKernel(parse(S), Options, Tuning, D);
 }
 
-CUlaunchAttribute launchtest::attribute(CUlaunchAttributeID Id) {
+CUlaunchAttribute launchtest::attribute(uint32_t Id) {
   CUlaunchAttribute A;
   std::memset(&A, 0, sizeof A);
-  A.id = Id;
+  std::memcpy(&A.id, &Id, sizeof Id); // may be none of the enumeration's
   return A;
 }
 
-CUlaunchAttribute launchtest::intAttribute(CUlaunchAttributeID Id, int Value) {
+CUlaunchAttribute launchtest::intAttribute(uint32_t Id, int Value) {
   CUlaunchAttribute A = attribute(Id);
   std::memcpy(&A.value, &Value, sizeof Value);
   return A;

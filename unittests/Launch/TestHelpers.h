@@ -52,8 +52,8 @@ KernelRef makeKernel(llvm::StringRef S, const KernelOptions &Options = {},
                      llvm::StringRef Tuning = "",
                      const Driver &D = recording());
 
-CUlaunchAttribute attribute(CUlaunchAttributeID Id);
-CUlaunchAttribute intAttribute(CUlaunchAttributeID Id, int Value);
+CUlaunchAttribute attribute(uint32_t Id);
+CUlaunchAttribute intAttribute(uint32_t Id, int Value);
 CUlaunchAttribute clusterAttribute(unsigned X, unsigned Y, unsigned Z);
 
 /// The `packed` entry's type, and an entry of a kernel.

@@ -51,7 +51,7 @@ struct LaunchOverrides {
 /// One argument with its type, for Kernel::launch. The values of Type are
 /// those of lj_value_type.
 struct Value {
-  enum Type { Int = 0, UInt = 1, Float = 2, Pointer = 3, Bytes = 4 };
+  enum Type : uint32_t { Int = 0, UInt = 1, Float = 2, Pointer = 3, Bytes = 4 };
   Type Kind;
   uint32_t Size; ///< Of Bytes.
   union {

@@ -15,6 +15,7 @@
 #define LAUNCHJIT_LAUNCH_KERNELDATA_H
 
 #include "launchjit/StubABI.h"
+#include <cstring>
 #include <cuda.h>
 
 namespace launchjit {
@@ -37,6 +38,13 @@ struct KernelData : StubKernel {
   /// The driver hands some attributes' results back here.
   CUlaunchAttribute *Attributes;
 };
+
+/// The id of \p A, which may be of a later CUDA than the enumeration.
+inline uint32_t attributeId(const CUlaunchAttribute &A) {
+  uint32_t Id;
+  std::memcpy(&Id, &A.id, sizeof Id);
+  return Id;
+}
 
 /// The process's table for stubs: filled once, but for its Python part.
 StubTable &stubTable();
