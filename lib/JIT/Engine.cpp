@@ -94,7 +94,6 @@ Expected<EngineImpl::Made> EngineImpl::make(const ABI &A, EntryKind Kind,
   if (!Object)
     return Object.takeError();
   uint64_t Middle = nowNs();
-  size_t Before = TheLinker.usage().Bytes;
   auto Linked = TheLinker.link(*Object, Symbol);
   if (!Linked)
     return Linked.takeError();
@@ -103,7 +102,7 @@ Expected<EngineImpl::Made> EngineImpl::make(const ABI &A, EntryKind Kind,
   S->CompileNs = Middle - Start;
   S->LinkNs = nowNs() - Middle;
   S->ObjectSize = Object->size();
-  S->CodeSize = TheLinker.usage().Bytes - Before;
+  S->CodeSize = Linked->CodeSize;
   return Made{std::move(S), std::move(Linked->Tracker)};
 }
 

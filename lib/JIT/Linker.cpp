@@ -45,6 +45,7 @@ Linker::~Linker() {
 Expected<Linker::Linked> Linker::link(ArrayRef<char> Object, StringRef Symbol) {
   std::lock_guard<std::mutex> Guard(Lock);
   Reported.clear();
+  size_t Before = Memory.usage().Bytes;
   ResourceTrackerSP Tracker = Dylib.createResourceTracker();
   Error E = Layer.add(Tracker, MemoryBuffer::getMemBuffer(
                                    StringRef(Object.data(), Object.size()),
@@ -52,7 +53,8 @@ Expected<Linker::Linked> Linker::link(ArrayRef<char> Object, StringRef Symbol) {
   if (!E) {
     auto Found = Session.lookup({&Dylib}, Session.intern(Symbol));
     if (Found)
-      return Linked{std::move(Tracker), Found->getAddress().toPtr<void *>()};
+      return Linked{std::move(Tracker), Found->getAddress().toPtr<void *>(),
+                    Memory.usage().Bytes - Before};
     E = Found.takeError();
   }
   std::string Why = toString(std::move(E));

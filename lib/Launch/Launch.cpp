@@ -97,6 +97,13 @@ static CUresult callDriver(const Driver &Drv, const KernelData &D,
   Config.hStream = static_cast<CUstream>(Stream);
   Config.attrs = D.Attributes;
   Config.numAttrs = D.NumAttributes;
+  // Only the driver knows where it puts parameters of a large alignment.
+  if (LLVM_UNLIKELY(D.ByPointers)) {
+    SmallVector<void *, 64> Pointers;
+    for (const Slot &S : D.State->Sig.abi().allSlots())
+      Pointers.push_back(static_cast<char *>(Buffer) + S.Offset);
+    return Drv.cuLaunchKernelEx(&Config, Function, Pointers.data(), nullptr);
+  }
   size_t Size = D.ParameterBytes;
   void *Extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, Buffer,
                    CU_LAUNCH_PARAM_BUFFER_SIZE, &Size, CU_LAUNCH_PARAM_END};

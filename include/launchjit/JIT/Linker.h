@@ -25,6 +25,7 @@ public:
   struct Linked {
     llvm::orc::ResourceTrackerSP Tracker; ///< Hand it to unlink.
     void *Entry;
+    size_t CodeSize; ///< Bytes of executable memory.
   };
   /// Links \p Object and gives the address of \p Symbol in it. Thread-safe.
   llvm::Expected<Linked> link(llvm::ArrayRef<char> Object,

@@ -35,6 +35,8 @@ struct KernelData : StubKernel {
   uint32_t NumAttributes;
   /// Whether hidden parameters want memory before each launch.
   bool HasScratch;
+  /// Whether the driver gets a pointer to each parameter instead of the buffer.
+  bool ByPointers;
   /// The driver hands some attributes' results back here.
   CUlaunchAttribute *Attributes;
 };
