@@ -16,6 +16,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
@@ -342,46 +343,49 @@ TEST_F(LaunchForkTest, NeitherSideSeesTheOthersCodeChange) {
     Old.emplace_back(E, N, "u8");
   EXPECT_TRUE(churn(E, "u16"));
 
-  int ToChild[2], ToParent[2];
-  ASSERT_EQ(pipe(ToChild), 0);
-  ASSERT_EQ(pipe(ToParent), 0);
-  auto Turn = [&](int Out, int In) {
+  int Ends[2]; // the parent's, the child's
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, Ends), 0);
+  auto Say = [](int End) {
     char C = 0;
-    return write(Out, &C, 1) == 1 && read(In, &C, 1) == 1;
+    return send(End, &C, 1, MSG_NOSIGNAL) == 1;
+  };
+  // Fails, and does not wait, where the other side is gone.
+  auto Hear = [](int End) {
+    char C;
+    return read(End, &C, 1) == 1;
   };
   auto AllWhole = [](const std::vector<Linked> &L) {
     return all_of(L, [](const Linked &S) { return S.isWhole(); });
   };
   pid_t Child = start([&] {
-    char C;
-    bool Right = read(ToChild[0], &C, 1) == 1;
+    close(Ends[0]);
+    bool Right = Hear(Ends[1]);
     for (unsigned Round = 0; Round != 3; ++Round) {
       Old.erase(Old.begin()); // freed here, still in use there
       std::vector<Linked> Mine;
       for (unsigned N = 0; N != 8; ++N)
         Mine.emplace_back(E, N, "i16");
       Right &= churn(E, "i8");
-      Right &= Turn(ToParent[1], ToChild[0]);
+      Right &= Say(Ends[1]) && Hear(Ends[1]);
       Right &= AllWhole(Old) && AllWhole(Mine);
     }
     return Right;
   });
+  close(Ends[1]);
   for (unsigned Round = 0; Round != 3; ++Round) {
     std::vector<Linked> Mine;
     for (unsigned N = 0; N != 8; ++N)
       Mine.emplace_back(E, N, "i32");
-    ASSERT_TRUE(Turn(ToChild[1], ToParent[0]));
+    EXPECT_TRUE(Say(Ends[0]) && Hear(Ends[0])) << Round;
     EXPECT_TRUE(AllWhole(Old)) << Round;
     EXPECT_TRUE(AllWhole(Mine)) << Round;
     Old.pop_back(); // freed here, still in use there
     EXPECT_TRUE(churn(E, "i64"));
   }
-  char C = 0;
-  EXPECT_EQ(write(ToChild[1], &C, 1), 1);
+  EXPECT_TRUE(Say(Ends[0]));
   EXPECT_TRUE(endedWell(Child));
   EXPECT_TRUE(AllWhole(Old));
-  for (int FD : {ToChild[0], ToChild[1], ToParent[0], ToParent[1]})
-    close(FD);
+  close(Ends[0]);
 }
 
 TEST_F(LaunchForkTest, BeforeTheFirstLauncherOfBothSides) {
