@@ -83,20 +83,20 @@ struct StubTable {
   /// Checks the count of arguments and converts grid and stream; 0, or -1
   /// with a Python exception.
   int (*PythonBegin)(const StubKernel *K, _object *const *Args, ptrdiff_t N,
-                     StubPythonLaunch *L);
+                     StubPythonLaunch *L) = nullptr;
   /// Borrowed items of the tuple \p Tuple, which must have \p Count; null
   /// with a Python exception. The array \p Items has room for them.
   int (*PythonUnpack)(const StubKernel *K, _object *Tuple, uint32_t Count,
-                      uint32_t Slot, _object **Items);
+                      uint32_t Slot, _object **Items) = nullptr;
   /// Launches without the GIL: None, or null with a Python exception.
   _object *(*PythonLaunch)(const StubKernel *K, const StubPythonLaunch *L,
-                           void *Buffer);
+                           void *Buffer) = nullptr;
   /// Indexed by ParamKind up to TensorMap: converts \p Value for slot \p Slot
   /// and stores it at \p To; 0, or -1 with a Python exception.
   int (*PythonConvert[unsigned(ParamKind::TensorMap) + 1])(const StubKernel *K,
                                                            _object *Value,
                                                            void *To,
-                                                           uint32_t Slot);
+                                                           uint32_t Slot) = {};
 };
 
 static_assert(offsetof(StubKernel, Table) == 0);

@@ -10,6 +10,8 @@
 #include "launchjit/Codegen/Stub.h"
 #include "launchjit/Support/Error.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -43,7 +45,7 @@ public:
 
   static Expected<std::unique_ptr<Compiler>> create(StringRef TripleText);
 
-  SmallVector<char, 0> run(const ABI &A, const StubRequest &R);
+  Expected<SmallVector<char, 0>> run(const ABI &A, const StubRequest &R);
 
   StringRef triple() const { return TripleText; }
   bool isWorn() const { return Uses >= MaxUses; }
@@ -60,6 +62,7 @@ private:
   /// One for objects, one for assembly; made when first needed.
   std::unique_ptr<legacy::PassManager> Pipelines[2];
   unsigned Uses = 0;
+  std::string Problem; ///< What the code generator complained of.
 };
 
 /// Compilers that no thread is using.
@@ -115,6 +118,16 @@ Expected<std::unique_ptr<Compiler>> Compiler::create(StringRef TripleText) {
   TargetOptions Options;
   auto C = std::make_unique<Compiler>();
   C->TripleText = TripleText.str();
+  // Without a handler LLVM ends the process.
+  C->Context.setDiagnosticHandlerCallBack(
+      [](const DiagnosticInfo *Info, void *To) {
+        if (Info->getSeverity() != DS_Error)
+          return;
+        raw_string_ostream OS(*static_cast<std::string *>(To));
+        DiagnosticPrinterRawOStream Printer(OS);
+        Info->print(Printer);
+      },
+      &C->Problem);
   C->Machine.reset(T->createTargetMachine(
       TheTriple, baselineCPU(TripleText), /*Features=*/"", Options, Reloc::PIC_,
       CodeModel::Small, CodeGenOptLevel::None, /*JIT=*/true));
@@ -153,7 +166,8 @@ void Compiler::emit(Module &M, CodeGenFileType Type) {
   Pipeline->run(M);
 }
 
-SmallVector<char, 0> Compiler::run(const ABI &A, const StubRequest &R) {
+Expected<SmallVector<char, 0>> Compiler::run(const ABI &A,
+                                             const StubRequest &R) {
   ++Uses;
   Bytes.clear();
   std::unique_ptr<Module> M = createModule(A, R);
@@ -171,6 +185,9 @@ SmallVector<char, 0> Compiler::run(const ABI &A, const StubRequest &R) {
     WriteBitcodeToFile(*M, Stream);
     break;
   }
+  if (!Problem.empty())
+    return makeError(Status::Internal, "cannot compile the ABI '" + A.str() +
+                                           "': " + std::exchange(Problem, ""));
   return SmallVector<char, 0>(Bytes.begin(), Bytes.end());
 }
 
@@ -184,7 +201,7 @@ Expected<SmallVector<char, 0>> launchjit::compileStub(const StubRequest &R) {
       Pool::get().take(R.Triple.empty() ? hostTriple() : R.Triple);
   if (!C)
     return C.takeError();
-  SmallVector<char, 0> Result = (*C)->run(*A, R);
+  auto Result = (*C)->run(*A, R);
   Pool::get().give(std::move(*C));
   return Result;
 }

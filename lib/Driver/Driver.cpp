@@ -28,8 +28,8 @@ struct ProcessDriver {
 };
 
 ProcessDriver &processDriver() {
-  static ProcessDriver *P = new ProcessDriver;
-  return *P;
+  static ProcessDriver P;
+  return P;
 }
 
 /// Every driver that was opened: what is never freed is still no leak.

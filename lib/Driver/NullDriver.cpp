@@ -127,11 +127,11 @@ CUresult getFunctionAttribute(int *Value, CUfunction_attribute Id, CUfunction) {
 
 /// It knows no parameters, as the last one's successor.
 CUresult getKernelParamInfo(CUkernel, size_t, size_t *, size_t *) {
-  return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_ERROR_NOT_SUPPORTED; // any signature is as good
 }
 
 CUresult getFunctionParamInfo(CUfunction, size_t, size_t *, size_t *) {
-  return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult getFunctionName(const char **Name, CUfunction) {

@@ -95,7 +95,9 @@ static CUresult setAttribute(const State &S, const BinaryKernel &K,
 
 static CUresult paramInfo(const BinaryKernel &K, size_t Index, size_t *Offset,
                           size_t *Size) {
-  if (!Offset || !K.Parameters || Index >= K.Parameters->size())
+  if (!K.Parameters) // a member of a fatbin, which is not read
+    return CUDA_ERROR_NOT_SUPPORTED;
+  if (!Offset || Index >= K.Parameters->size())
     return CUDA_ERROR_INVALID_VALUE;
   *Offset = (*K.Parameters)[Index].Offset;
   if (Size)

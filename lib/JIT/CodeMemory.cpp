@@ -15,6 +15,7 @@
 #include <cstring>
 #include <linux/membarrier.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,6 +104,12 @@ private:
   explicit Slab(size_t Bytes) : Bytes(Bytes) { Free.emplace(0, Bytes); }
 
   Error map(int FD) {
+    // Beyond this limit ftruncate does not fail, it ends the process.
+    rlimit Limit;
+    if (getrlimit(RLIMIT_FSIZE, &Limit) == 0 && Limit.rlim_cur < Bytes) {
+      errno = EFBIG;
+      return refused("the file size limit (ulimit -f)");
+    }
     if (ftruncate(FD, Bytes))
       return refused("ftruncate");
     void *W = mmap(nullptr, Bytes, PROT_READ | PROT_WRITE, MAP_SHARED, FD, 0);
@@ -224,6 +231,4 @@ CodeMemory::Usage CodeMemory::usage() const {
   return U;
 }
 
-Error CodeMemory::check() {
-  return Slab::create(sysconf(_SC_PAGESIZE)).takeError();
-}
+Error CodeMemory::check() { return Slab::create(DefaultSlabBytes).takeError(); }

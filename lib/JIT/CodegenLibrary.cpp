@@ -9,7 +9,6 @@
 #include "launchjit/Codegen/Request.h"
 #include "launchjit/Support/Error.h"
 #include "launchjit/Support/Fork.h"
-#include "launchjit/Support/Log.h"
 #include <dlfcn.h>
 #include <mutex>
 
@@ -22,12 +21,7 @@ struct Library {
   CodegenCFunction Compile = nullptr;
   std::string Problem; ///< Why Compile is null.
 
-  Library() {
-    Problem = open();
-    if (!Problem.empty())
-      log(LogLevel::Warn, "engine",
-          Problem + "; launches go through the interpreter");
-  }
+  Library() { Problem = open(); }
 
   std::string open() {
     Dl_info Own;

@@ -76,6 +76,9 @@ private:
   std::condition_variable Changed;
   DenseMap<Key, Entry> Entries;
   std::list<Key> Unused; ///< Least recently used first.
+  /// Why no stub can be made in this process, and the fork generation it holds
+  /// for.
+  std::optional<std::pair<uint64_t, ErrorDetail>> Refusal;
   size_t Compiled = 0, Freed = 0;
 };
 
@@ -115,8 +118,12 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
   std::unique_lock<std::mutex> Guard(Lock);
   for (;;) {
     auto [It, Inserted] = Entries.try_emplace(K);
-    if (Inserted)
-      break;
+    if (Inserted) {
+      if (!Refusal || Refusal->first != forkGeneration())
+        break;
+      Entries.erase(It);
+      return makeError(Refusal->second);
+    }
     Entry &E = It->second;
     if (E.TheStub) {
       if (E.Place) {
@@ -134,7 +141,12 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
   Changed.notify_all();
   if (!M) {
     Entries.erase(K);
-    return M.takeError();
+    ErrorDetail Why = takeDetail(M.takeError());
+    // What this process may not have, it may not have a moment later: the
+    // next who asks shall not compile in vain.
+    if (Why.Code == Status::Unsupported)
+      Refusal = {forkGeneration(), Why};
+    return makeError(std::move(Why));
   }
   ++Compiled;
   Entry &E = Entries[K];

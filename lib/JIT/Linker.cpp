@@ -34,7 +34,7 @@ Linker::Linker(size_t SlabBytes)
     : Memory(SlabBytes), Session(createProcessControl()),
       Layer(Session, Memory), Dylib(Session.createBareJITDylib("stubs")) {
   Session.setErrorReporter(
-      [this](Error E) { Reported = toString(std::move(E)); });
+      [this](Error E) { Reported = takeDetail(std::move(E)); });
 }
 
 Linker::~Linker() {
@@ -44,7 +44,7 @@ Linker::~Linker() {
 
 Expected<Linker::Linked> Linker::link(ArrayRef<char> Object, StringRef Symbol) {
   std::lock_guard<std::mutex> Guard(Lock);
-  Reported.clear();
+  Reported.reset();
   size_t Before = Memory.usage().Bytes;
   ResourceTrackerSP Tracker = Dylib.createResourceTracker();
   Error E = Layer.add(Tracker, MemoryBuffer::getMemBuffer(
@@ -57,15 +57,12 @@ Expected<Linker::Linked> Linker::link(ArrayRef<char> Object, StringRef Symbol) {
                     Memory.usage().Bytes - Before};
     E = Found.takeError();
   }
-  std::string Why = toString(std::move(E));
+  ErrorDetail Why = takeDetail(std::move(E));
   consumeError(Tracker->remove());
-  if (!Reported.empty())
-    Why = Reported;
-  // Memory that the system refuses is no fault of the object.
-  return makeError(StringRef(Why).contains("executable memory is refused")
-                       ? Status::Unsupported
-                       : Status::Internal,
-                   "cannot link " + Symbol + ": " + Why);
+  if (Reported) // the cause; Why is only that the look-up failed
+    Why = std::move(*Reported);
+  Why.Message = ("cannot link " + Symbol + ": " + Why.Message).str();
+  return makeError(std::move(Why));
 }
 
 void Linker::unlink(ResourceTrackerSP Tracker) {

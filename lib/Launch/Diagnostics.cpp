@@ -137,6 +137,7 @@ private:
         return Why;
     uint64_t Blocks = uint64_t(Dim[0]) * Dim[1] * Dim[2];
     bool NonPortable =
+        S.NonPortableCluster ||
         function(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
     if (Blocks > 8 && !NonPortable)
       return ("the cluster has " + Twine(Blocks) +

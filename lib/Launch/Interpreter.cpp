@@ -64,7 +64,7 @@ static int interpretPacked(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
 /// arguments lie where they would for a variadic callee, except that nobody
 /// set the count of vector registers on x86-64, and that a float was not
 /// widened: it is the low half of where a double would be.
-extern "C" __attribute__((visibility("hidden"))) int
+extern "C" __attribute__((visibility("hidden"), used)) int
 launchjit_interpret_c(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
                       void *Stream, ...) {
   const auto &D = *static_cast<const KernelData *>(K);
@@ -113,6 +113,7 @@ asm(R"(
   .type launchjit_interpreted_c, @function
 launchjit_interpreted_c:
   .cfi_startproc
+  endbr64
   movb $8, %al
   jmp launchjit_interpret_c
   .cfi_endproc

@@ -90,6 +90,21 @@ static Error checkAttributes(ArrayRef<CUlaunchAttribute> Attributes) {
 static Error checkOptions(const KernelOptions &O) {
   if (Error E = checkAttributes(O.Attributes))
     return E;
+  for (const CUlaunchAttribute &A : O.Attributes)
+    if (is_contained({CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT,
+                      CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
+                      CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE},
+                     attributeId(A)))
+      return makeError(Status::InvalidArgument,
+                       "launch attribute " + Twine(attributeId(A)) +
+                           " names an event or hands a handle back, so it "
+                           "belongs to one launch: give it to lj_kernel_with");
+  for (unsigned I = 0; I != 2; ++I)
+    if (O.ScratchSize[I] && !O.Scratch)
+      return makeError(Status::InvalidArgument,
+                       Twine(I == 0 ? "global" : "profile") +
+                           " scratch memory of " + Twine(O.ScratchSize[I]) +
+                           " bytes a block is asked for without an allocator");
   for (uint64_t Align : O.ScratchAlign)
     if (!isPowerOf2_64(Align))
       return makeError(Status::InvalidArgument,
@@ -126,8 +141,8 @@ Expected<KernelRef> Kernel::create(ModuleRef M, StringRef Name,
                                    const Signature &S,
                                    const KernelOptions &Options) {
   const KernelBinary &Binary = M->binary();
+  const BinaryKernel *Known = Binary.find(Name);
   if (Binary.Format != BinaryFormat::Fatbin) {
-    const BinaryKernel *Known = Binary.find(Name);
     if (!Known) {
       SmallVector<StringRef> Names;
       for (const BinaryKernel &K : Binary.Kernels)
@@ -145,6 +160,7 @@ Expected<KernelRef> Kernel::create(ModuleRef M, StringRef Name,
     return std::move(E);
   IntrusiveRefCntPtr<KernelState> State(
       new KernelState(Name.str(), S, nullptr));
+  State->Checked = Known && Known->Parameters;
   State->Mod = std::move(M);
   State->NonPortableCluster = Options.NonPortableCluster;
   return KernelRef(new Kernel(std::move(State), Options));
@@ -169,7 +185,8 @@ wrapState(Handle H, StringRef Name, const Signature &S,
     State->HostKernel = H;
   else
     State->HostFunction = H;
-  if (Error E = State->checkHostFunction())
+  if (Error E =
+          State->checkWithDriver({State->HostFunction, State->HostKernel}))
     return std::move(E);
   State->NonPortableCluster = Options.NonPortableCluster;
   return State;
@@ -211,6 +228,15 @@ Expected<KernelRef> Kernel::withOptions(const KernelOptions &NewOptions) const {
 
 StringRef Kernel::name() const { return State->Name; }
 const Signature &Kernel::signature() const { return State->Sig; }
+
+Expected<CUcontext> Kernel::primary(const Driver &Drv) const {
+  if (CUcontext Known = knownPrimary())
+    return Known;
+  auto Retained = primaryContext(Drv, Options.Device);
+  if (Retained)
+    Primary.store(*Retained, std::memory_order_release);
+  return Retained;
+}
 
 Expected<LauncherRef> Kernel::launcher(EntryKind Kind) const {
   return State->launcher(Kind);

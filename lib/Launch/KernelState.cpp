@@ -25,6 +25,7 @@ public:
     };
   }
   static const Driver &get() {
+    ForkShield Shield;
     static const Driver *D = new UnboundDriver;
     return *D;
   }
@@ -56,8 +57,14 @@ std::string KernelState::describe() const {
 Error KernelState::bind(const Driver &D) {
   if (!D.cuLaunchKernelEx)
     return D.missing("cuLaunchKernelEx", 11060);
-  if (!D.cuCtxGetCurrent || !D.cuStreamGetCtx)
-    return D.missing("cuStreamGetCtx", 9020);
+#define REQUIRE(Entry)                                                         \
+  if (!D.Entry)                                                                \
+    return D.missing(#Entry, 0);
+  REQUIRE(cuStreamGetCtx)
+  REQUIRE(cuCtxGetCurrent)
+  REQUIRE(cuCtxPushCurrent)
+  REQUIRE(cuCtxPopCurrent)
+#undef REQUIRE
   Drv.store(&D, std::memory_order_release);
   return Error::success();
 }
@@ -71,18 +78,18 @@ Error KernelState::bindDriver() {
   return bind(*D);
 }
 
-Error KernelState::checkHostFunction() {
+Error KernelState::checkWithDriver(const Module::Loaded &L) {
   const Driver &D = *driver();
-  if (HostChecked || !(HostKernel ? D.cuKernelGetParamInfo != nullptr
-                                  : D.cuFuncGetParamInfo != nullptr))
+  if (Checked || !(L.Kernel ? D.cuKernelGetParamInfo != nullptr
+                            : D.cuFuncGetParamInfo != nullptr))
     return Error::success();
   std::vector<BinaryParameter> Actual;
   for (;;) {
     size_t Offset = 0, Size = 0;
     CUresult R =
-        HostKernel
-            ? D.cuKernelGetParamInfo(HostKernel, Actual.size(), &Offset, &Size)
-            : D.cuFuncGetParamInfo(HostFunction, Actual.size(), &Offset, &Size);
+        L.Kernel
+            ? D.cuKernelGetParamInfo(L.Kernel, Actual.size(), &Offset, &Size)
+            : D.cuFuncGetParamInfo(L.Function, Actual.size(), &Offset, &Size);
     if (R == CUDA_ERROR_INVALID_VALUE)
       break; // behind the last
     if (R != CUDA_SUCCESS)
@@ -92,7 +99,7 @@ Error KernelState::checkHostFunction() {
   }
   if (Error E = checkParameters(Sig, Actual, describe()))
     return E;
-  HostChecked = true;
+  Checked = true;
   return Error::success();
 }
 
@@ -127,9 +134,9 @@ Expected<const PreparedFunction *> KernelState::prepare(CUcontext Context,
     if (!Loaded)
       return Loaded.takeError();
     L = *Loaded;
-  } else if (Error E = checkHostFunction()) {
-    return std::move(E);
   }
+  if (Error E = checkWithDriver(L))
+    return std::move(E);
   if (Error E = raiseLimits(D, P->Device, L))
     return std::move(E);
   P->Function = L.Kernel ? reinterpret_cast<CUfunction>(L.Kernel) : L.Function;
@@ -227,6 +234,20 @@ Expected<ContextGuard> ContextGuard::enter(const Driver &D, CUcontext Context) {
                         Context))
     return std::move(E);
   return ContextGuard(&D);
+}
+
+Expected<ContextGuard> ContextGuard::enterAny(const Driver &D,
+                                              CUdevice Device) {
+  CUcontext Context = nullptr;
+  if (Error E = LJ_CUDA(D, cuCtxGetCurrent, "cannot tell the current context",
+                        &Context))
+    return std::move(E);
+  if (Context)
+    return ContextGuard(nullptr);
+  auto Primary = primaryContext(D, Device);
+  if (!Primary)
+    return Primary.takeError();
+  return enter(D, *Primary);
 }
 
 ContextGuard::~ContextGuard() {

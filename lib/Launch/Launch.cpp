@@ -62,14 +62,8 @@ static int checkAddresses(const StubKernel *K, const void *const *Arguments,
 }
 
 StubTable &launchjit::stubTable() {
-  static StubTable Table = [] {
-    StubTable T = {};
-    T.Launch = launchPacked;
-    T.Fail = failArgument;
-    T.CheckAddresses = checkAddresses;
-    T.Copy = memcpy;
-    return T;
-  }();
+  // Constant, so that no guard can be left half-way by a fork.
+  static StubTable Table = {launchPacked, failArgument, checkAddresses, memcpy};
   return Table;
 }
 
@@ -184,7 +178,7 @@ static Error launchSlowly(const KernelData &D, const int64_t Grid[3],
                                  "cannot tell the current context")) {
     return E;
   } else if (!Context) {
-    auto Primary = primaryContext(Drv, D.Owner->options().Device);
+    auto Primary = D.Owner->primary(Drv);
     if (!Primary)
       return Primary.takeError();
     Context = *Primary;
@@ -229,6 +223,10 @@ int launchjit::launchPacked(const StubKernel *K, int64_t X, int64_t Y,
       isSpecialStream(Stream)
           ? Drv.cuCtxGetCurrent(&Context)
           : Drv.cuStreamGetCtx(static_cast<CUstream>(Stream), &Context);
+  // Where no context is current, the primary one is made so for the call.
+  const bool Push = R == CUDA_SUCCESS && !Context;
+  if (Push)
+    Context = D.Owner->knownPrimary();
   const PreparedFunction *P = S.find(Context);
   CUresult Refusal = CUDA_SUCCESS;
   // A negative dimension is a large one here.
@@ -236,9 +234,13 @@ int launchjit::launchPacked(const StubKernel *K, int64_t X, int64_t Y,
                   static_cast<uint64_t>(X) <= P->GridLimit[0] &&
                   static_cast<uint64_t>(Y) <= P->GridLimit[1] &&
                   static_cast<uint64_t>(Z) <= P->GridLimit[2])) {
-    Refusal = callDriver(Drv, D, P->Function, Grid, Stream, Buffer);
-    if (LLVM_LIKELY(Refusal == CUDA_SUCCESS))
-      return 0;
+    if (LLVM_LIKELY(!Push || Drv.cuCtxPushCurrent(Context) == CUDA_SUCCESS)) {
+      Refusal = callDriver(Drv, D, P->Function, Grid, Stream, Buffer);
+      if (Push)
+        Drv.cuCtxPopCurrent(&Context);
+      if (LLVM_LIKELY(Refusal == CUDA_SUCCESS))
+        return 0;
+    }
   }
   if (Error E = launchSlowly(D, Grid, Stream, Buffer, Refusal))
     return setLastLaunchError(std::move(E));

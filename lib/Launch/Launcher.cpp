@@ -8,6 +8,7 @@
 #include "launchjit/Launch/Launcher.h"
 #include "launchjit/Support/Environment.h"
 #include "launchjit/Support/Error.h"
+#include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
 #include <atomic>
 
@@ -71,5 +72,6 @@ Expected<SmallVector<char, 0>> launchjit::emitStub(const ABI &A,
   R.Contract = Contract;
   R.Symbol = Symbol;
   R.Output = Output;
+  ForkShield Shield;
   return compileStub(R);
 }

@@ -154,17 +154,7 @@ Expected<Module::Global> Module::getGlobal(StringRef Variable, int Device) {
                                            "'; it has " +
                                            (Known.empty() ? "none" : Known));
   }
-  CUcontext Context = nullptr;
-  if (Error E = LJ_CUDA(*D, cuCtxGetCurrent, "cannot tell the current context",
-                        &Context))
-    return std::move(E);
-  if (!Context) {
-    auto Primary = primaryContext(*D, Device);
-    if (!Primary)
-      return Primary.takeError();
-    Context = *Primary;
-  }
-  auto Current = ContextGuard::enter(*D, Context);
+  auto Current = ContextGuard::enterAny(*D, Device);
   if (!Current)
     return Current.takeError();
 
@@ -181,6 +171,8 @@ Expected<Module::Global> Module::getGlobal(StringRef Variable, int Device) {
       return std::move(E);
     return G;
   }
+  CUcontext Context = nullptr;
+  D->cuCtxGetCurrent(&Context);
   auto M = loadModule(*D, Context);
   if (!M)
     return M.takeError();

@@ -104,7 +104,7 @@ struct State {
     // Topics narrow what is below a warning; warnings are for everyone.
     if (Topics.empty())
       return L >= Level;
-    if (L >= LogLevel::Warn && Level != LogLevel::Off)
+    if (L >= std::max(Level, LogLevel::Warn))
       return true;
     return L >= Level &&
            std::find(Topics.begin(), Topics.end(), Topic) != Topics.end();

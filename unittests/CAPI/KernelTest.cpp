@@ -48,6 +48,9 @@ TEST(CAPIKernel, TellsItsOptions) {
   lj_kernel_options O = options(Attributes);
   O.nonportable_cluster = true;
   O.global_scratch_size = 64;
+  O.scratch_allocator = [](void *, char, uint64_t, uint64_t, CUstream_st *) {
+    return uint64_t(0);
+  };
   Kernel K = axpy(&O);
   EXPECT_EQ(str(lj_kernel_name(K.get())), "axpy");
 

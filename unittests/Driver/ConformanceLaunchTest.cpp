@@ -43,7 +43,7 @@ class ConformanceLaunch : public ConformanceFixture {
 protected:
   void SetUp() override {
     ConformanceFixture::SetUp();
-    if (IsSkipped() || HasFatalFailure())
+    if (HasFatalFailure())
       return;
     usePrimary();
     Bytes = readInput("kernels.sm_90.cubin");

@@ -20,22 +20,11 @@ namespace launchjit {
 /// thread's contexts as they were.
 class DriverFixture : public testing::Test {
 protected:
-  /// Opens \p Kind; a machine without an H200 skips what needs one.
   void open(DriverKind Kind) {
     llvm::Expected<const Driver &> Opened = Driver::open(Kind);
-    if (!Opened) {
-      std::string Why = takeDetail(Opened.takeError()).Message;
-      if (Kind == DriverKind::Cuda)
-        GTEST_SKIP() << "without a CUDA driver";
-      FAIL() << Why;
-    }
+    if (!Opened)
+      FAIL() << takeDetail(Opened.takeError()).Message;
     D = &*Opened;
-    if (Kind == DriverKind::Cuda) {
-      char Name[64] = "";
-      D->cuDeviceGetName(Name, sizeof Name, 0);
-      if (llvm::StringRef(Name) != "NVIDIA H200")
-        GTEST_SKIP() << "made for an H200, not for " << Name;
-    }
     CUcontext C;
     while (D->cuCtxPopCurrent(&C) == CUDA_SUCCESS)
       Outside.push_back(C);
@@ -87,10 +76,25 @@ inline std::string kindName(const testing::TestParamInfo<DriverKind> &Info) {
   return driverKindName(Info.param).str();
 }
 
+/// The drivers whose answers are compared: the recording one is modelled on an
+/// H200's, so that is the machine which the real one is asked on.
+inline std::vector<DriverKind> conformingDrivers() {
+  std::vector<DriverKind> Kinds = {DriverKind::Recording};
+  llvm::Expected<const Driver &> Cuda = Driver::open(DriverKind::Cuda);
+  if (!Cuda) {
+    llvm::consumeError(Cuda.takeError());
+    return Kinds;
+  }
+  char Name[64] = "";
+  Cuda->cuDeviceGetName(Name, sizeof Name, 0);
+  if (llvm::StringRef(Name) == "NVIDIA H200")
+    Kinds.push_back(DriverKind::Cuda);
+  return Kinds;
+}
+
 #define LJ_CONFORMANCE(Suite)                                                  \
-  INSTANTIATE_TEST_SUITE_P(                                                    \
-      Drivers, Suite,                                                          \
-      testing::Values(DriverKind::Recording, DriverKind::Cuda), kindName)
+  INSTANTIATE_TEST_SUITE_P(Drivers, Suite,                                     \
+                           testing::ValuesIn(conformingDrivers()), kindName)
 
 } // namespace launchjit
 

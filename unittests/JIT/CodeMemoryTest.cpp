@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include <cstring>
 #include <fstream>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +164,22 @@ TEST(CodeMemory, ForkLeavesEachSideItsOwnCode) {
   EXPECT_EQ(F.L.usage().Bytes, 0u);
   for (int FD : {ToChild[0], ToChild[1], ToParent[0], ToParent[1]})
     close(FD);
+}
+
+TEST(CodeMemory, AFileSizeLimitIsARefusal) {
+  pid_t Child = fork();
+  if (Child == 0) {
+    rlimit Limit = {1 << 20, 1 << 20};
+    setrlimit(RLIMIT_FSIZE, &Limit); // exceeding it is SIGXFSZ
+    ErrorDetail D = takeDetail(CodeMemory::check());
+    _exit(D.Code == Status::Unsupported &&
+                  D.Message.find("file size limit") != std::string::npos
+              ? 0
+              : 1);
+  }
+  int Exit = 1;
+  waitpid(Child, &Exit, 0);
+  EXPECT_EQ(Exit, 0);
 }
 
 TEST(CodeMemory, CheckSaysYesHere) {

@@ -76,7 +76,7 @@ TEST(Engine, AFailedCompileIsToldAndTriedAgain) {
   Options.Compile =
       [&](const StubRequest &R) -> Expected<SmallVector<char, 0>> {
     if (Calls++ == 0)
-      return makeError(Status::Unsupported, "not today");
+      return makeError(Status::Internal, "not today");
     return compileStub(R);
   };
   Engine E(Options);
@@ -86,6 +86,25 @@ TEST(Engine, AFailedCompileIsToldAndTriedAgain) {
   EXPECT_EQ(E.statistics().Alive, 0u);
   auto Second = E.getStub(abi("p"), EntryKind::C);
   EXPECT_TRUE(bool(Second));
+}
+
+TEST(Engine, WhatIsRefusedIsNotTriedAgain) {
+  unsigned Calls = 0;
+  EngineOptions Options;
+  Options.Compile = [&](const StubRequest &) -> Expected<SmallVector<char, 0>> {
+    ++Calls;
+    return makeError(Status::Unsupported, "no code generator");
+  };
+  Engine E(Options);
+  for (const char *Text : {"p", "p", "i32"}) {
+    auto Found = E.getStub(abi(Text), EntryKind::C);
+    ASSERT_FALSE(bool(Found));
+    ErrorDetail D = takeDetail(Found.takeError());
+    EXPECT_EQ(D.Message, "no code generator");
+    EXPECT_EQ(D.Code, Status::Unsupported);
+  }
+  EXPECT_EQ(Calls, 1u);
+  EXPECT_EQ(E.statistics().Alive, 0u);
 }
 
 TEST(Engine, UnusedStubsAreKeptUpToTheBound) {

@@ -28,10 +28,26 @@ protected:
 
   static ErrorDetail launch(ArrayRef<CUlaunchAttribute> Attributes,
                             const Driver &D = recording()) {
+    // What belongs to one launch is given to it, and comes behind the rest.
     KernelOptions O;
-    O.Attributes.assign(Attributes.begin(), Attributes.end());
+    LaunchOverrides Overrides;
+    SmallVector<CUlaunchAttribute, 2> Own;
+    for (const CUlaunchAttribute &A : Attributes)
+      (isPerLaunch(A) ? Own : O.Attributes).push_back(A);
+    Overrides.Attributes = Own;
     KernelRef K = makeKernel("", O, "", D);
-    return errorOf(K->launch(8, 4, 2, nullptr, {}));
+    std::vector<uint64_t> Storage(Kernel::storageSize(K->data(), Own.size()) /
+                                  sizeof(uint64_t));
+    const KernelData *Data = cantFail(
+        Kernel::withOverrides(K->data(), Storage.data(),
+                              Storage.size() * sizeof(uint64_t), Overrides));
+    return errorOf(Kernel::launch(*Data, 8, 4, 2, nullptr, {}));
+  }
+
+  static bool isPerLaunch(const CUlaunchAttribute &A) {
+    return A.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+           A.id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
+           A.id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
   }
 
   CUevent Event = nullptr;
@@ -49,19 +65,19 @@ TEST_F(AttributesTest, EveryOneArrivesByteForByte) {
                    CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE),
       intAttribute(CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 75),
       attribute(CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION),
-      attribute(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT),
-      attribute(CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT),
       attribute(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP),
       // By its number alone, with bytes that no type describes.
       attribute(16),
+      attribute(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT),
+      attribute(CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT),
   };
   All[7].value.preferredClusterDim = {4, 2, 1};
-  All[8].value.programmaticEvent.event = Event;
-  All[8].value.programmaticEvent.triggerAtBlockStart = 1;
-  All[9].value.launchCompletionEvent.event = Event;
-  All[10].value.memSyncDomainMap.default_ = 1;
-  All[10].value.memSyncDomainMap.remote = 3;
-  std::memset(All[11].value.pad, 0xA7, sizeof All[11].value.pad);
+  All[8].value.memSyncDomainMap.default_ = 1;
+  All[8].value.memSyncDomainMap.remote = 3;
+  std::memset(All[9].value.pad, 0xA7, sizeof All[9].value.pad);
+  All[10].value.programmaticEvent.event = Event;
+  All[10].value.programmaticEvent.triggerAtBlockStart = 1;
+  All[11].value.launchCompletionEvent.event = Event;
 
   ErrorDetail D = launch(All);
   ASSERT_EQ(D.Code, Status::Success) << D.Message;
@@ -78,6 +94,17 @@ TEST_F(AttributesTest, EveryOneArrivesByteForByte) {
     D = launch(All[I]);
     EXPECT_EQ(D.Code, Status::Success) << I << ": " << D.Message;
     EXPECT_EQ(onlyLaunch().Attributes.size(), 1u);
+  }
+}
+
+TEST_F(AttributesTest, WhatBelongsToOneLaunchIsNoOption) {
+  for (unsigned Id : {7u, 12u, 13u}) {
+    KernelOptions O;
+    O.Attributes.push_back(attribute(Id));
+    auto K = makeKernel("", {})->withOptions(O);
+    ASSERT_FALSE(bool(K)) << Id;
+    EXPECT_THAT(takeDetail(K.takeError()).Message,
+                testing::HasSubstr("belongs to one launch"));
   }
 }
 

@@ -39,7 +39,8 @@ struct StubRequest {
   StubOutput Output = StubOutput::Object;
 };
 
-/// Makes one stub; thread-safe. An error is Status::Unsupported where there
+/// Makes one stub; thread-safe. A program that may fork meanwhile calls it
+/// under a ForkShield, as the engine does. An error is Status::Unsupported where there
 /// is no code generator (the interpreted launcher still serves).
 llvm::Expected<llvm::SmallVector<char, 0>> compileStub(const StubRequest &R);
 

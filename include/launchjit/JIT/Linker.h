@@ -10,9 +10,11 @@
 #define LAUNCHJIT_JIT_LINKER_H
 
 #include "launchjit/JIT/CodeMemory.h"
+#include "launchjit/Support/Error.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include <mutex>
+#include <optional>
 
 namespace launchjit {
 
@@ -42,7 +44,7 @@ private:
   llvm::orc::ObjectLinkingLayer Layer;
   llvm::orc::JITDylib &Dylib;
   /// What Session reported while linking: the cause of a failed look-up.
-  std::string Reported;
+  std::optional<ErrorDetail> Reported;
   unsigned Unlinked = 0;
 };
 

@@ -14,6 +14,7 @@
 #include "launchjit/Signature/Signature.h"
 #include "launchjit/Support/Error.h"
 #include "llvm/ADT/SmallVector.h"
+#include <atomic>
 #include <optional>
 
 namespace launchjit {
@@ -141,11 +142,20 @@ public:
   withOverrides(const KernelData &D, void *Storage, size_t Size,
                 const LaunchOverrides &Overrides);
 
+  /// The primary context of the device option, where the driver was asked for
+  /// it already; null otherwise.
+  CUcontext knownPrimary() const {
+    return Primary.load(std::memory_order_acquire);
+  }
+  /// Retains it for as long as the process lives.
+  llvm::Expected<CUcontext> primary(const Driver &Drv) const;
+
 private:
   Kernel(llvm::IntrusiveRefCntPtr<KernelState> State, KernelOptions Options);
 
   llvm::IntrusiveRefCntPtr<KernelState> State;
   KernelOptions Options;
+  mutable std::atomic<CUcontext> Primary{nullptr};
   KernelData Data;
 };
 

@@ -54,10 +54,9 @@ public:
 
   llvm::Expected<LauncherRef> launcher(EntryKind Kind);
 
-  /// Compares the signature with a function that the host owns, once. The
-  /// driver tells of a CUkernel only where a context is current: without one
-  /// this is put off until prepare().
-  llvm::Error checkHostFunction();
+  /// Compares the signature with what the driver tells of the function, until
+  /// it has told. It tells of a CUkernel only where a context is current.
+  llvm::Error checkWithDriver(const Module::Loaded &L);
 
   const std::string Name;
   const Signature Sig;
@@ -65,11 +64,12 @@ public:
   CUfunction HostFunction = nullptr;
   CUkernel HostKernel = nullptr;
   bool NonPortableCluster = false;
+  /// Whether the signature is known to fit.
+  bool Checked = false;
   /// What the messages call the function: "kernel 'axpy'".
   std::string describe() const;
 
 private:
-  bool HostChecked = false;
   llvm::Error raiseLimits(const Driver &D, CUdevice Device,
                           const Module::Loaded &L);
 
@@ -88,6 +88,10 @@ class ContextGuard {
 public:
   /// Does nothing where \p Context is current.
   static llvm::Expected<ContextGuard> enter(const Driver &D, CUcontext Context);
+  /// Leaves a current context as it is; without one, makes the primary context
+  /// of \p Device current.
+  static llvm::Expected<ContextGuard> enterAny(const Driver &D,
+                                               CUdevice Device);
   ContextGuard(ContextGuard &&O) : D(O.D) { O.D = nullptr; }
   ContextGuard &operator=(ContextGuard &&) = delete;
   ~ContextGuard();
