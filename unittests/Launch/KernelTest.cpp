@@ -82,6 +82,31 @@ TEST(KernelSignature, AWrongPlaceIsAnError) {
             "signature, but at byte 128 in kernel 'axpy' of test.ptx");
 }
 
+// Where a parameter of a large alignment lies depends on where the parameter
+// space of the architecture begins: at some multiple of 16.
+TEST(KernelSignature, LargeAlignmentsHaveSeveralPlaces) {
+  auto Fits = [](StringRef Text, std::vector<BinaryParameter> Actual) {
+    return errorOf(checkParameters(parse(Text), Actual, "it")).Code ==
+           Status::Success;
+  };
+  for (uint32_t Offset = 0; Offset != 200; ++Offset) {
+    EXPECT_EQ(Fits("nvTmaDesc", {{Offset, 128}}),
+              Offset % 16 == 0 && Offset < 64)
+        << Offset;
+    EXPECT_EQ(Fits("nvTmaDesc<128>", {{Offset, 128}}),
+              Offset % 16 == 0 && Offset < 128)
+        << Offset;
+    EXPECT_EQ(Fits("struct<32,16>", {{Offset, 32}}), Offset == 0) << Offset;
+  }
+  // All of them from one beginning.
+  constexpr char Text[] = "i32, nvTmaDesc, i8, nvTmaDesc";
+  EXPECT_TRUE(Fits(Text, {{0, 4}, {64, 128}, {192, 1}, {256, 128}}));
+  EXPECT_TRUE(Fits(Text, {{0, 4}, {48, 128}, {176, 1}, {240, 128}}));
+  EXPECT_FALSE(Fits(Text, {{0, 4}, {48, 128}, {176, 1}, {256, 128}}));
+  EXPECT_FALSE(Fits(Text, {{0, 4}, {48, 128}, {192, 1}, {240, 128}}));
+  EXPECT_FALSE(Fits(Text, {{16, 4}, {64, 128}, {192, 1}, {256, 128}}));
+}
+
 TEST(KernelSignature, MismatchesInTheHiddenOnesAreNamed) {
   EXPECT_EQ(mismatch(parseScratch("i32", ScratchGlobal), parse("i32, i32")),
             "argument 1 ('global_scratch', *i8) has 8 bytes in the signature, "

@@ -184,6 +184,53 @@ TEST_F(LaunchTest, MessagesSayAddressOfWhat) {
             "where its 12 bytes are");
 }
 
+/// How the driver was last given the parameters.
+struct Passed {
+  void **Pointers = nullptr;
+  bool HasExtra = false;
+  size_t Size = 0;
+} LastPassed;
+
+TEST_F(LaunchTest, ParametersGoAsOneBufferWhereTheirPlacesAreKnown) {
+  static const DriverTable Table = [] {
+    DriverTable T = recording();
+    T.cuLaunchKernelEx = [](const CUlaunchConfig *C, CUfunction F, void **P,
+                            void **E) {
+      LastPassed = {P, E != nullptr, 0};
+      for (void **I = E; I && *I != CU_LAUNCH_PARAM_END; I += 2)
+        if (*I == CU_LAUNCH_PARAM_BUFFER_SIZE)
+          LastPassed.Size = *static_cast<size_t *>(I[1]);
+      return recording().cuLaunchKernelEx(C, F, P, E);
+    };
+    return T;
+  }();
+  const Driver &D = openTable(Table);
+  struct {
+    const char *Text;
+    size_t Size; ///< Exactly to the last one's end.
+    bool ByPointers;
+  } Cases[] = {{"", 0, false},
+               {"i64, i8", 9, false},
+               {"i8, struct<3,16>", 19, false},
+               {"i8, struct<3,32>", 0, true},
+               {"nvTmaDesc", 0, true},
+               {"i8, nvTmaDesc<128>, i16", 0, true}};
+  for (const auto &C : Cases) {
+    SCOPED_TRACE(C.Text);
+    KernelRef Kernel = makeKernel(C.Text, {}, "", D);
+    const uint8_t Bytes[128] = {1};
+    std::vector<const void *> Arguments(
+        Kernel->signature().abi().slots().size(), Bytes);
+    EXPECT_EQ(packedEntry(*Kernel)(&Kernel->data(), 1, 1, 1, nullptr,
+                                   Arguments.data()),
+              0);
+    EXPECT_EQ(LastPassed.HasExtra, C.Size != 0);
+    EXPECT_EQ(LastPassed.Size, C.Size);
+    EXPECT_EQ(LastPassed.Pointers != nullptr, C.ByPointers);
+    EXPECT_EQ(countLaunches(), 1u);
+  }
+}
+
 /// A driver that cannot be had: every entry point but these is missing.
 TEST(LaunchWithoutDriver, IsAnErrorUnlessThereIsNothingToDo) {
   static const DriverTable Table = [] {
