@@ -1,5 +1,4 @@
-//===- CStub.cpp - The c entry: arguments of their own types
-//-----------------===//
+//===- CStub.cpp - The c entry: arguments of their own types --------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Compiler.cpp - IR to an object, with a pipeline that is kept
-//----------===//
+//===- Compiler.cpp - IR to an object, with a pipeline that is kept -------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Library.cpp - The code generator as a library of its own
-//--------------===//
+//===- Library.cpp - The code generator as a library of its own -----------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- PackedStub.cpp - The packed entry: arguments by address
-//---------------===//
+//===- PackedStub.cpp - The packed entry: arguments by address ------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- PythonStub.cpp - The python entry: objects, through helpers
-//-----------===//
+//===- PythonStub.cpp - The python entry: objects, through helpers --------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

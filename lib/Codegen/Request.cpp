@@ -1,5 +1,4 @@
-//===- Request.cpp - What both sides of the code generator agree on
-//----------===//
+//===- Request.cpp - What both sides of the code generator agree on -------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

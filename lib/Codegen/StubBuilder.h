@@ -1,5 +1,4 @@
-//===- StubBuilder.h - What the builders of the entry kinds share
-//------------===//
+//===- StubBuilder.h - What the builders of the entry kinds share ---------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

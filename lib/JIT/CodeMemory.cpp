@@ -1,5 +1,4 @@
-//===- CodeMemory.cpp - Executable memory for many small stubs
-//---------------===//
+//===- CodeMemory.cpp - Executable memory for many small stubs ------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- CodegenLibrary.cpp - The code generator, opened on the first miss
-//-----===//
+//===- CodegenLibrary.cpp - The code generator, opened on the first miss --===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

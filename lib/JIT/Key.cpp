@@ -1,5 +1,4 @@
-//===- Key.cpp - What decides a stub's bytes, as 128 bits
-//--------------------===//
+//===- Key.cpp - What decides a stub's bytes, as 128 bits -----------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- RequestTest.cpp - The one question to the code generator
-//--------------===//
+//===- RequestTest.cpp - The one question to the code generator -----------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- StubTest.cpp - The stubs' objects are pure, for both triples
-//----------===//
+//===- StubTest.cpp - The stubs' objects are pure, for both triples -------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- EngineTest.cpp - From a canonical ABI to running code
-//-----------------===//
+//===- EngineTest.cpp - From a canonical ABI to running code --------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- KeyTest.cpp - What decides a stub's bytes
-//-----------------------------===//
+//===- KeyTest.cpp - What decides a stub's bytes --------------------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- LinkerTest.cpp - An object to code
-//------------------------------------===//
+//===- LinkerTest.cpp - An object to code ---------------------------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Stub.h - A launcher as LLVM IR
-//----------------------------------------===//
+//===- Stub.h - A launcher as LLVM IR -------------------------------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
