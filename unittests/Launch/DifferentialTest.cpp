@@ -262,7 +262,7 @@ void DifferentialTest::checkFault(Subject &S) {
   if (!Bools.empty()) {
     Bytes Bad = Good;
     unsigned First = Bools[below(S.R, Bools.size())];
-    Bad[First][0] = 2 + below(S.R, 254);
+    Bad[First][0] = below(S.R, 2) ? 2 : 2 + below(S.R, 254);
     Bad[Bools.back()][0] = 0xFF; // only the first is told
     Check(addresses(Bad), First, /*InC=*/true);
   }

@@ -90,6 +90,10 @@ TEST_F(LaunchTest, GridsThatNoDeviceRunsNameTheDimensionAndItsLimit) {
                     "x is 4294967297; allowed is 0 to 2147483647");
     expectGridError(1, int64_t(1) << 32, 1,
                     "y is 4294967296; allowed is 0 to 65535");
+    expectGridError(1, (int64_t(1) << 32) + 1, 1,
+                    "y is 4294967297; allowed is 0 to 65535");
+    expectGridError(1, 1, (int64_t(1) << 32) + 1,
+                    "z is 4294967297; allowed is 0 to 65535");
     expectGridError(1, 1, INT64_MAX,
                     "z is 9223372036854775807; allowed is 0 to 65535");
     expectGridError(65536, 65536, 1, "y is 65536; allowed is 0 to 65535");
