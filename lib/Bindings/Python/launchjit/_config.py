@@ -31,8 +31,6 @@ if TYPE_CHECKING:
         shared_memory_carveout: int | None
         attributes: Sequence[tuple[int, bytes]]
         device: int
-        global_scratch: tuple[int, int]
-        profile_scratch: tuple[int, int]
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -41,8 +39,6 @@ _DEFAULTS: dict[str, Any] = {
     "attributes": (),
     "device": 0,
     "nonportable_cluster": False,
-    "global_scratch": (0, 1),
-    "profile_scratch": (0, 1),
 }
 
 
@@ -87,17 +83,14 @@ def _choice(**choices):
     return pack
 
 
-def _pair(what, value, layout, wanted) -> tuple[int, int]:
-    try:
-        first, second = value
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(f"{what}: expected {wanted}, got {value!r}") from None
-    return struct.unpack(layout, _pack(what, layout, first, second))
-
-
 def _domain_map(what, value):
-    pair = _pair(what, value, "=2B", "the default's and the remote domain's number")
-    return struct.pack("=2B", *pair)
+    try:
+        default, remote = value
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"{what}: expected the default's and the remote domain's number, got {value!r}"
+        ) from None
+    return _pack(what, "=2B", default, remote)
 
 
 # The driver's id of each attribute that has a keyword, and what makes its bytes.
@@ -165,8 +158,4 @@ def to_options(config: dict) -> _lib.KernelOptions:
     )
     options.attributes = packed
     options.num_attributes = len(packed) // ctypes.sizeof(_lib.Attribute)
-    for kind in ("global_scratch", "profile_scratch"):
-        size, align = _pair(kind, config[kind], "=2Q", "size and alignment")
-        setattr(options, kind + "_size", size)
-        setattr(options, kind + "_align", align)
     return options

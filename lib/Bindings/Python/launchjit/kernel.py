@@ -55,8 +55,6 @@ class Kernel(_lib.Handle):
     attributes: further launch attributes: pairs of the driver's
         CUlaunchAttributeID and up to 64 bytes.
     device: whose primary context serves where no context is current.
-    global_scratch, profile_scratch: (size, alignment) of a block's share, in
-        bytes.
 
     kernel[grid](*arguments, stream=None, **by_name) launches; so does
     kernel.launch(grid, stream, *arguments), which is the shortest way. The grid
