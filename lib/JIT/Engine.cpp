@@ -42,6 +42,7 @@ public:
     for (auto &[K, E] : Entries) {
       assert(E.TheStub && !E.TheStub->References && "a stub is still in use");
       delete E.TheStub;
+      TheLinker.unlink(std::move(E.Code));
     }
   }
 
@@ -51,22 +52,23 @@ public:
   Engine::Statistics statistics() const;
 
 private:
+  using FinalizedAlloc = jitlink::JITLinkMemoryManager::FinalizedAlloc;
+
   /// One key: being made while TheStub is null.
   struct Entry {
     Stub *TheStub = nullptr;
-    orc::ResourceTrackerSP Tracker;
+    FinalizedAlloc Code;
     /// Where it stands in Unused, if nobody has it.
     std::optional<std::list<Key>::iterator> Place;
   };
 
   struct Made {
     std::unique_ptr<Stub> TheStub;
-    orc::ResourceTrackerSP Tracker;
+    FinalizedAlloc Code;
   };
   Expected<Made> make(const ABI &A, EntryKind Kind, StringRef Contract,
                       const Key &K);
-  /// Frees what is over the bound; Lock is held, so that no one links a key
-  /// again before its code is gone.
+  /// Frees what is over the bound; Lock is held.
   void evict();
 
   EngineOptions Options;
@@ -105,7 +107,7 @@ Expected<EngineImpl::Made> EngineImpl::make(const ABI &A, EntryKind Kind,
   S->LinkNs = nowNs() - Middle;
   S->ObjectSize = Object->size();
   S->CodeSize = Linked->CodeSize;
-  return Made{std::move(S), std::move(Linked->Tracker)};
+  return Made{std::move(S), std::move(Linked->Code)};
 }
 
 Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
@@ -150,7 +152,7 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
   ++Compiled;
   Entry &E = Entries[K];
   E.TheStub = M->TheStub.release();
-  E.Tracker = std::move(M->Tracker);
+  E.Code = std::move(M->Code);
   return Engine::Found{StubRef(E.TheStub), Origin::Compiled};
 }
 
@@ -170,7 +172,7 @@ void EngineImpl::evict() {
   while (Unused.size() > Options.MaxUnused) {
     auto It = Entries.find(Unused.front());
     delete It->second.TheStub;
-    TheLinker.unlink(std::move(It->second.Tracker));
+    TheLinker.unlink(std::move(It->second.Code));
     Entries.erase(It);
     Unused.pop_front();
     ++Freed;

@@ -1,4 +1,5 @@
-//===- Linker.cpp - An object to code, by JITLink -------------------------===//
+//===- Linker.cpp - An object to code, by JITLink
+//----------------------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,69 +7,113 @@
 //===----------------------------------------------------------------------===//
 
 #include "launchjit/JIT/Linker.h"
-#include "launchjit/Codegen/Request.h"
 #include "launchjit/Support/Error.h"
-#include "launchjit/Support/Log.h"
-#if __has_include("llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h")
-#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
-#else // before LLVM 21
-#include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/ExecutionEngine/JITLink/ELF.h"
+#include "llvm/ExecutionEngine/JITLink/JITLink.h"
+#if LLVM_VERSION_MAJOR >= 20
+#include "llvm/ExecutionEngine/Orc/SymbolStringPool.h"
 #endif
-#include "llvm/Support/MemoryBuffer.h"
-#include <unistd.h>
 
 using namespace llvm;
-using namespace llvm::orc;
+using namespace llvm::jitlink;
 using namespace launchjit;
 
-/// A process control that starts nothing: tasks run in the thread that links.
-static std::unique_ptr<ExecutorProcessControl> createProcessControl() {
-  return std::make_unique<SelfExecutorProcessControl>(
-      std::make_shared<SymbolStringPool>(),
-      std::make_unique<InPlaceTaskDispatcher>(), Triple(hostTriple()),
-      sysconf(_SC_PAGESIZE), /*MemMgr=*/nullptr);
+static Expected<std::unique_ptr<LinkGraph>> readObject(MemoryBufferRef Object) {
+#if LLVM_VERSION_MAJOR >= 20
+  return createLinkGraphFromELFObject(
+      Object, std::make_shared<orc::SymbolStringPool>());
+#else
+  return createLinkGraphFromELFObject(Object);
+#endif
 }
 
-Linker::Linker(size_t SlabBytes)
-    : Memory(SlabBytes), Session(createProcessControl()),
-      Layer(Session, Memory), Dylib(Session.createBareJITDylib("stubs")) {
-  Session.setErrorReporter(
-      [this](Error E) { Reported = takeDetail(std::move(E)); });
+static StringRef nameOf(const Symbol &S) {
+#if LLVM_VERSION_MAJOR >= 20
+  return S.hasName() ? *S.getName() : StringRef();
+#else
+  return S.hasName() ? S.getName() : StringRef();
+#endif
 }
 
-Linker::~Linker() {
-  if (Error E = Session.endSession())
-    log(LogLevel::Error, "engine", toString(std::move(E)));
-}
+namespace {
+
+/// One link; it ends before jitlink::link returns, since nothing in it waits.
+class Context final : public JITLinkContext {
+public:
+  struct Outcome {
+    std::optional<ErrorDetail> Problem;
+    void *Entry = nullptr;
+    JITLinkMemoryManager::FinalizedAlloc Code;
+  };
+
+  Context(CodeMemory &Memory, StringRef EntryName, Outcome &Out)
+      : JITLinkContext(nullptr), Memory(Memory), EntryName(EntryName),
+        Out(Out) {}
+
+  JITLinkMemoryManager &getMemoryManager() override { return Memory; }
+  void notifyFailed(Error E) override {
+    Out.Problem = takeDetail(std::move(E));
+  }
+
+  void lookup(const LookupMap &Symbols,
+              std::unique_ptr<JITLinkAsyncLookupContinuation> Go) override {
+    if (Symbols.empty())
+      return Go->run(AsyncLookupResult());
+    Go->run(makeError(Status::Internal, "a stub refers to other symbols"));
+  }
+
+  Error notifyResolved(LinkGraph &G) override {
+    for (const Symbol *S : G.defined_symbols())
+      if (nameOf(*S) == EntryName)
+        Out.Entry = S->getAddress().toPtr<void *>();
+    return Out.Entry ? Error::success()
+                     : makeError(Status::Internal, "it does not define it");
+  }
+
+  void notifyFinalized(JITLinkMemoryManager::FinalizedAlloc Code) override {
+    Out.Code = std::move(Code);
+  }
+
+  /// Those are for unwind tables, the GOT and stubs of calls.
+  bool shouldAddDefaultTargetPasses(const Triple &) const override {
+    return false;
+  }
+  Error modifyPassConfig(LinkGraph &, PassConfiguration &Config) override {
+    Config.PrePrunePasses.push_back(markAllSymbolsLive);
+    return Error::success();
+  }
+
+private:
+  CodeMemory &Memory;
+  StringRef EntryName;
+  Outcome &Out;
+};
+
+} // namespace
 
 Expected<Linker::Linked> Linker::link(ArrayRef<char> Object, StringRef Symbol) {
-  std::lock_guard<std::mutex> Guard(Lock);
-  Reported.reset();
-  size_t Before = Memory.usage().Bytes;
-  ResourceTrackerSP Tracker = Dylib.createResourceTracker();
-  Error E = Layer.add(Tracker, MemoryBuffer::getMemBuffer(
-                                   StringRef(Object.data(), Object.size()),
-                                   Symbol, /*RequiresNullTerminator=*/false));
-  if (!E) {
-    auto Found = Session.lookup({&Dylib}, Session.intern(Symbol));
-    if (Found)
-      return Linked{std::move(Tracker), Found->getAddress().toPtr<void *>(),
-                    Memory.usage().Bytes - Before};
-    E = Found.takeError();
+  Context::Outcome Out;
+  auto Graph = readObject(
+      MemoryBufferRef(StringRef(Object.data(), Object.size()), Symbol));
+  if (Graph)
+    jitlink::link(std::move(*Graph),
+                  std::make_unique<Context>(Memory, Symbol, Out));
+  else
+    Out.Problem = takeDetail(Graph.takeError());
+  if (Out.Problem) {
+    Out.Problem->Message =
+        ("cannot link " + Symbol + ": " + Out.Problem->Message).str();
+    return makeError(std::move(*Out.Problem));
   }
-  ErrorDetail Why = takeDetail(std::move(E));
-  consumeError(Tracker->remove());
-  if (Reported) // the cause; Why is only that the look-up failed
-    Why = std::move(*Reported);
-  Why.Message = ("cannot link " + Symbol + ": " + Why.Message).str();
-  return makeError(std::move(Why));
+  size_t Size = CodeMemory::sizeOf(Out.Code);
+  return Linked{std::move(Out.Code), Out.Entry, Size};
 }
 
-void Linker::unlink(ResourceTrackerSP Tracker) {
-  std::lock_guard<std::mutex> Guard(Lock);
-  if (Error E = Tracker->remove())
-    log(LogLevel::Error, "engine", toString(std::move(E)));
-  Tracker.reset();
-  if (++Unlinked % 256 == 0)
-    Session.getSymbolStringPool()->clearDeadEntries();
+void Linker::unlink(JITLinkMemoryManager::FinalizedAlloc Code) {
+  std::vector<JITLinkMemoryManager::FinalizedAlloc> All;
+  All.push_back(std::move(Code));
+  Memory.deallocate(std::move(All), [](Error E) {
+    consumeError(std::move(E)); // CodeMemory has none
+  });
 }

@@ -93,7 +93,7 @@ TEST(CodeMemory, ManyStubsCostNoMappingsEach) {
   for (int I = 0; I != 500; ++I)
     EXPECT_EQ(F.call(All[I].Entry, I), I);
   for (auto &One : All)
-    F.L.unlink(std::move(One.Tracker));
+    F.L.unlink(std::move(One.Code));
   EXPECT_EQ(F.L.usage().Bytes, 0u);
 }
 
@@ -106,8 +106,8 @@ TEST(CodeMemory, FreedRoomIsUsedAgainAndMerges) {
   size_t Bytes = F.L.usage().Bytes;
   for (unsigned Step : {2u, 1u})
     for (size_t I = 0; I < All.size(); I += Step)
-      if (All[I].Tracker)
-        F.L.unlink(std::move(All[I].Tracker));
+      if (All[I].Code)
+        F.L.unlink(std::move(All[I].Code));
   EXPECT_EQ(F.L.usage().Bytes, 0u);
   EXPECT_LE(F.L.usage().Slabs, 1u);
   std::vector<Linker::Linked> Again;
@@ -116,7 +116,7 @@ TEST(CodeMemory, FreedRoomIsUsedAgainAndMerges) {
   EXPECT_EQ(F.L.usage().Bytes, Bytes);
   EXPECT_LE(F.L.usage().Slabs, 3u);
   for (auto &One : Again)
-    F.L.unlink(std::move(One.Tracker));
+    F.L.unlink(std::move(One.Code));
 }
 
 TEST(CodeMemory, ForkLeavesEachSideItsOwnCode) {
@@ -130,7 +130,7 @@ TEST(CodeMemory, ForkLeavesEachSideItsOwnCode) {
     // Free what both have, then make new ones where that was.
     void *Entry = Before.Entry;
     bool Right = F.call(Entry, 41) == 41;
-    F.L.unlink(std::move(Before.Tracker));
+    F.L.unlink(std::move(Before.Code));
     std::vector<Linker::Linked> Own;
     for (int I = 0; I != 64; ++I)
       Own.push_back(F.link("i32i32"));
@@ -157,9 +157,9 @@ TEST(CodeMemory, ForkLeavesEachSideItsOwnCode) {
   int Exit = 0;
   waitpid(Child, &Exit, 0);
   EXPECT_EQ(Exit, 0);
-  F.L.unlink(std::move(Before.Tracker));
+  F.L.unlink(std::move(Before.Code));
   for (auto &One : Own)
-    F.L.unlink(std::move(One.Tracker));
+    F.L.unlink(std::move(One.Code));
   EXPECT_EQ(F.L.usage().Bytes, 0u);
   for (int FD : {ToChild[0], ToChild[1], ToParent[0], ToParent[1]})
     close(FD);

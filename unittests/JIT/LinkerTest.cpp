@@ -30,12 +30,12 @@ TEST(Linker, LinksAndGivesBack) {
   EXPECT_TRUE(Linked->Entry);
   EXPECT_GT(L.usage().Bytes, 0u);
   EXPECT_EQ(L.usage().Slabs, 1u);
-  L.unlink(std::move(Linked->Tracker));
+  L.unlink(std::move(Linked->Code));
   EXPECT_EQ(L.usage().Bytes, 0u);
   // The same name again, after it is gone.
   auto Again = L.link(object("pi32", "f"), "f");
   ASSERT_TRUE(bool(Again)) << toString(Again.takeError());
-  L.unlink(std::move(Again->Tracker));
+  L.unlink(std::move(Again->Code));
 }
 
 TEST(Linker, DamagedObjectsAreErrorsAndLeaveNothing) {
@@ -53,7 +53,7 @@ TEST(Linker, DamagedObjectsAreErrorsAndLeaveNothing) {
   EXPECT_EQ(L.usage().Bytes, 0u);
   auto Linked = L.link(Good, "f");
   ASSERT_TRUE(bool(Linked)) << toString(Linked.takeError());
-  L.unlink(std::move(Linked->Tracker));
+  L.unlink(std::move(Linked->Code));
 }
 
 } // namespace

@@ -43,6 +43,9 @@ public:
   using JITLinkMemoryManager::allocate;
   using JITLinkMemoryManager::deallocate;
 
+  /// The bytes of executable memory that an allocation has.
+  static size_t sizeOf(const FinalizedAlloc &A);
+
   struct Usage {
     size_t Bytes; ///< That stubs take.
     size_t Slabs; ///< Each two mappings.
@@ -60,6 +63,7 @@ private:
   struct Range {
     Slab *Owner;
     size_t Offset, Size;
+    bool Reused; ///< It had other code before.
   };
 
   llvm::Expected<Range> take(size_t Size);

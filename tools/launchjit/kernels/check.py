@@ -12,6 +12,7 @@ README.md beside this file says what each kernel does. A line a kernel; the exit
 status is 1 if one failed.
 """
 
+import ctypes
 import os
 import statistics
 import struct
@@ -166,11 +167,13 @@ def try_kernel(module, name):
     kernel = module.get_kernel(name, signature, **trial)
     kernel[grid](*arguments, stream=0)
     if lj.driver.kind == "cuda":
+        ours = [(p.offset, p.size) for p in signature.parameters]
+        assert driver_layout(name) == ours, "the driver reports another layout"
         check(lib.lj_synchronize())
         for i, argument in enumerate(arguments):
             if isinstance(argument, Output) and argument.read() != argument.expected:
                 raise AssertionError(f"argument {i} points to a wrong result")
-        what = "results"
+        what = "results, and the driver's layout"
     else:
         [launch] = lj.driver.recorded()
         expected = [parameter_bytes(p.type, value) for p, value in zip(signature.parameters, arguments)]
@@ -191,6 +194,30 @@ def try_kernel(module, name):
     if lj.driver.kind == "recording":
         lj.driver.recorded()
     return what, statistics.median(times), launcher.origin
+
+
+def driver_layout(name):
+    """Offset and size of each parameter, as libcuda tells of the loaded kernel.
+    A context must be current."""
+    cuda = ctypes.CDLL(lj.driver.info()["path"])
+
+    def call(function, *arguments):
+        status = getattr(cuda, function)(*arguments)
+        if status:
+            raise AssertionError(f"{function} gives {status}")
+
+    library, kernel, context = c_void_p(), c_void_p(), c_void_p()
+    call("cuDevicePrimaryCtxRetain", byref(context), 0)
+    call("cuCtxPushCurrent_v2", context)
+    with open(PTX, "rb") as file:
+        call("cuLibraryLoadData", byref(library), file.read() + b"\0", None, None, 0, None, None, 0)
+    call("cuLibraryGetKernel", byref(kernel), library, name.encode())
+    layout, offset, size = [], c_size_t(), c_size_t()
+    while not cuda.cuKernelGetParamInfo(kernel, c_size_t(len(layout)), byref(offset), byref(size)):
+        layout.append((offset.value, size.value))
+    call("cuLibraryUnload", library)
+    call("cuCtxPopCurrent_v2", byref(context))
+    return layout
 
 
 def main():
