@@ -27,7 +27,9 @@ LJ_API lj_error *lj_python_initialize(struct _object *const *exceptions,
                                       size_t count);
 
 /* A new reference to a callable (grid, stream, *arguments) that launches the
- * kernel and keeps it alive; null with a Python exception set. */
+ * kernel and keeps it alive. Needs lj_python_initialize first: before it, null
+ * and no exception. Otherwise null comes with a Python exception set; so does a
+ * null kernel, and one of lj_kernel_with, whose overrides would be lost. */
 LJ_API struct _object *lj_python_callable(lj_kernel *kernel);
 
 #ifdef __cplusplus

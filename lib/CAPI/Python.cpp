@@ -17,5 +17,5 @@ lj_error *lj_python_initialize(struct _object *const *exceptions,
 }
 
 struct _object *lj_python_callable(lj_kernel *kernel) {
-  return pythonCallable(const_cast<Kernel &>(*dataOf(kernel).Owner));
+  return pythonCallable(kernel ? &dataOf(kernel) : nullptr);
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Grids, streams, ways to call, launch configurations."""
 
+import ctypes
 import pickle
 import struct
 
@@ -9,6 +10,7 @@ import launchjit as lj
 import numpy as np
 import pytest
 from helpers import BUNDLED, launched, make_kernel, parameters, refused
+from launchjit import _lib
 
 AXPY = "x: *fp32, y: *fp32, n: i32"
 GRID = "grid: expected an int or a tuple of 1 to 3 ints, got "
@@ -239,6 +241,30 @@ def test_launch_is_native(axpy):
         axpy.signature.no_such_attribute
 
 
+def test_a_callable_needs_a_kernel_without_overrides(axpy):
+    with pytest.raises(lj.Error, match="the kernel is null"):
+        _lib.pylib.lj_python_callable(None)
+
+    class Overrides(ctypes.Structure):
+        _fields_ = [("struct_size", ctypes.c_size_t),
+                    ("block", ctypes.POINTER(ctypes.c_uint32)),
+                    ("shared", ctypes.POINTER(ctypes.c_uint32)),
+                    ("attributes", ctypes.c_void_p), ("num_attributes", ctypes.c_size_t)]
+
+    library = ctypes.CDLL(_lib.path)
+    library.lj_kernel_storage_size.restype = ctypes.c_size_t
+    library.lj_kernel_with.restype = ctypes.c_void_p
+    kernel = ctypes.c_void_p(axpy._handle)
+    size = library.lj_kernel_storage_size(kernel, ctypes.c_size_t(0))
+    storage = (ctypes.c_uint64 * -(-size // 8))()
+    overrides = Overrides(ctypes.sizeof(Overrides), (ctypes.c_uint32 * 3)(64, 1, 1))
+    overridden = ctypes.c_void_p()
+    assert not library.lj_kernel_with(kernel, storage, ctypes.c_size_t(size),
+                                      ctypes.byref(overrides), ctypes.byref(overridden))
+    with pytest.raises(lj.Error, match="overrides.*lj_kernel_with_config"):
+        _lib.pylib.lj_python_callable(overridden)
+
+
 INT, DIM3 = "<i", "<3I"
 
 
@@ -300,10 +326,12 @@ def test_configuration():
      "cluster_scheduling_policy: expected 'spread' or 'load_balancing', got 'random'"),
     (lj.ArgumentTypeError, {"mem_sync_domain_map": 1},
      "mem_sync_domain_map: expected the default's and the remote domain's number, got 1"),
-    (lj.ArgumentTypeError, {"global_scratch": 16},
-     "global_scratch: expected size and alignment, got 16"),
-    (lj.ArgumentRangeError, {"profile_scratch": (-1, 8)},
-     "profile_scratch: (-1, 8) does not fit"),
+    (lj.ArgumentRangeError, {"mem_sync_domain_map": (0, 256)},
+     "mem_sync_domain_map: (0, 256) does not fit"),
+    (lj.ArgumentTypeError, {"global_scratch": (16, 8)},
+     "get_kernel() got an unexpected keyword argument 'global_scratch'"),
+    (lj.ArgumentTypeError, {"profile_scratch": (16, 8)},
+     "get_kernel() got an unexpected keyword argument 'profile_scratch'"),
     (lj.ArgumentTypeError, {"attributes": [1]},
      "attributes: expected pairs of an id and bytes, got 1"),
     (lj.ArgumentValueError, {"attributes": [(8, bytes(65))]},

@@ -12,7 +12,7 @@ import time
 
 import launchjit as lj
 import pytest
-from helpers import BUNDLED, make_kernel, run_python
+from helpers import BUNDLED, make_kernel, ptx, run_python
 
 ADD = "a: *fp32, b: *fp32, c: *fp32, n: i32"
 
@@ -133,6 +133,39 @@ def test_what_is_needed_stays():
     first, second = lj.driver.recorded()
     assert (first["grid"], second["grid"]) == ((3, 1, 1), (5, 1, 1))
     assert first["parameters"] == second["parameters"]
+
+
+def test_the_last_reference_goes_without_the_gil():
+    """A thread that no switch interval lets run does so while kernels go."""
+    signature = lj.Signature("i32")
+    image = ptx(signature) + b"//" + bytes([32]) * (8 << 20)
+    launches = [lj.Module.from_bytes(image).get_kernel("axpy", signature).launch
+                for _ in range(20)]
+    counter = 0
+    stop = False
+
+    def work():
+        nonlocal counter
+        while not stop:
+            counter += 1
+            time.sleep(0)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        end = time.monotonic() + 0.1
+        while time.monotonic() < end:  # until it waits for the GIL
+            pass
+        before = counter
+        launches.clear()
+        after = counter
+    finally:
+        stop = True
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert after > before
 
 
 def test_self_of_a_launch_is_opaque():

@@ -37,11 +37,17 @@ static_assert(offsetof(PythonSelf, Data) == PythonSelfKernelOffset);
 void deallocSelf(PyObject *O) {
   auto *Self = reinterpret_cast<PythonSelf *>(O);
   PyObject *Type = typeOf(O);
-  if (Self->Owner)
-    Self->Owner->Release();
+  const Kernel *Owner = Self->Owner;
   free(Self->Name);
   reinterpret_cast<void (*)(void *)>(Py.PyType_GetSlot(Type, Py_tp_free))(O);
   Py.Py_DecRef(Type);
+  if (!Owner)
+    return;
+  // The last reference unloads the kernel's module, which can wait for the
+  // device. Nothing is left to do where taking the GIL back unwinds.
+  void *ThreadState = Py.PyEval_SaveThread();
+  Owner->Release();
+  Py.PyEval_RestoreThread(ThreadState);
 }
 
 PyObject *makeSelfType(const CPython &C) {
@@ -83,9 +89,18 @@ Error launchjit::initializePython(_object *const *Exceptions, size_t Count) {
   return Error::success();
 }
 
-_object *launchjit::pythonCallable(Kernel &K) {
+_object *launchjit::pythonCallable(const KernelData *D) {
   if (!Py.SelfType)
     return nullptr;
+  if (!D || D != &D->Owner->data()) {
+    raise({Status::InvalidArgument,
+           D ? "the kernel has overrides of one launch, which a callable would "
+               "lose; make a sibling with lj_kernel_with_config"
+             : "the kernel is null",
+           -1, -1, 0});
+    return nullptr;
+  }
+  const Kernel &K = *D->Owner;
   void *ThreadState = Py.PyEval_SaveThread();
   Expected<LauncherRef> L = K.launcher(EntryKind::Python);
   Py.PyEval_RestoreThread(ThreadState);

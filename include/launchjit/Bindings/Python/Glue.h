@@ -24,17 +24,19 @@ struct _object; // CPython's PyObject
 
 namespace launchjit {
 
-class Kernel;
+struct KernelData;
 
 /// Finds CPython, keeps the exception classes, which Status indexes, and fills
 /// the Python part of stubTable(). The one at Status::Internal serves those
 /// that are null. May be called again: the last call counts. Needs the GIL.
 llvm::Error initializePython(_object *const *Exceptions, size_t Count);
 
-/// A new reference to a callable (grid, stream, *arguments) that launches
-/// \p K and keeps it alive; null with a Python exception set. Needs the GIL,
-/// and lets go of it while the launcher is made.
-_object *pythonCallable(Kernel &K);
+/// A new reference to a callable (grid, stream, *arguments) that launches the
+/// kernel of \p D and keeps it alive. Null with a Python exception set where
+/// that fails, or \p D is null or has overrides; null without one before
+/// initializePython. Needs the GIL, and lets go of it while the launcher is
+/// made.
+_object *pythonCallable(const KernelData *D);
 
 } // namespace launchjit
 
