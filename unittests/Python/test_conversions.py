@@ -116,7 +116,8 @@ def test_bools(name):
         refused(lj.ArgumentRangeError,
                 f"argument 0 ('flag', {name}): {number} does not fit; allowed is 0 to 1",
                 kernel, value)
-    for value in (1.0, "", None, b"\1", np.array([True]), np.float64(1)):
+    for value in (1.0, "", None, b"\1", np.array([True]), np.ones((2, 2), bool)[:, 0],
+                  np.datetime64(1, "s"), np.float64(1)):
         refused(lj.ArgumentTypeError,
                 f"argument 0 ('flag', {name}): expected an int, got {type(value).__name__}",
                 kernel, value)

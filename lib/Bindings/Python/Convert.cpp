@@ -90,8 +90,10 @@ int convertInt(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
 Fit boolOfBuffer(PyObject *O, uint8_t &Value) {
   Py_buffer View;
   if (Py.PyObject_GetBuffer(O, &View, PyBUF_ND | PyBUF_FORMAT)) {
+    // NumPy raises ValueError for what is not contiguous, and for dates.
     if (!Py.PyErr_ExceptionMatches(Py.PyExc_TypeError) &&
-        !Py.PyErr_ExceptionMatches(Py.PyExc_BufferError))
+        !Py.PyErr_ExceptionMatches(Py.PyExc_BufferError) &&
+        !Py.PyErr_ExceptionMatches(Py.PyExc_ValueError))
       return Fit::Failed;
     Py.PyErr_Clear();
     return Fit::No;
