@@ -57,8 +57,10 @@ Error launchjit::python::findCPython(CPython &C) {
   PyObject *NoneType = Found.PyObject_Type(Found._Py_NoneStruct);
   for (size_t Offset : {8, 24})
     if (!std::memcmp(reinterpret_cast<char *>(Found._Py_NoneStruct) + Offset,
-                     &NoneType, sizeof(void *)))
+                     &NoneType, sizeof(void *))) {
       Found.TypeOffset = Offset;
+      break; // a smaller object ends before the next
+    }
   Found.Py_DecRef(NoneType);
   if (!Found.TypeOffset)
     return makeError(Status::Unsupported,

@@ -89,7 +89,6 @@ enum : unsigned long {
   X(PyObject *, PyLong_FromLongLong, (long long))                              \
   X(PyObject *, PyNumber_Index, (PyObject *))                                  \
   X(PyObject *, PyObject_CallFunctionObjArgs, (PyObject *, ...))               \
-  X(PyObject *, PyObject_CallMethodObjArgs, (PyObject *, PyObject *, ...))     \
   X(PyObject *, PyObject_GetAttr, (PyObject *, PyObject *))                    \
   X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))            \
   X(int, PyObject_GetBuffer, (PyObject *, Py_buffer *, int))                   \
@@ -112,9 +111,7 @@ enum : unsigned long {
 // Objects that CPython exports as variables.
 #define LJ_PYTHON_OBJECTS(X)                                                   \
   X(PyBool_Type)                                                               \
-  X(PyFloat_Type)                                                              \
   X(PyLong_Type)                                                               \
-  X(_Py_FalseStruct)                                                           \
   X(_Py_NoneStruct)                                                            \
   X(_Py_TrueStruct)
 
@@ -192,11 +189,6 @@ public:
 
   PyObject *get() const { return Object; }
   explicit operator bool() const { return Object; }
-  PyObject *take() {
-    PyObject *Taken = Object;
-    Object = nullptr;
-    return Taken;
-  }
 
 private:
   PyObject *Object;
