@@ -156,9 +156,11 @@ static Error fillScratch(const KernelData &D, const int64_t Grid[3],
 /// The launch with everything that is rare: the driver is not open, the
 /// function not loaded in the context, no context current, the grid too large,
 /// the driver refused. \p Refusal is what it said to a first try, if there was
-/// one; that is repeated only where this finds something to mend.
+/// one; that is repeated only where this finds something to mend. \p Pushed
+/// says that the first try had its context current.
 static Error launchSlowly(const KernelData &D, const int64_t Grid[3],
-                          void *Stream, void *Buffer, CUresult Refusal) {
+                          void *Stream, void *Buffer, CUresult Refusal,
+                          bool Pushed) {
   KernelState &S = *D.State;
   for (unsigned Axis = 0; Axis != 3; ++Axis)
     if (Grid[Axis] < 0)
@@ -205,7 +207,7 @@ static Error launchSlowly(const KernelData &D, const int64_t Grid[3],
     if (Error E = fillScratch(D, Grid, Stream, Buffer))
       return E;
   CUresult R = Refusal;
-  if (R == CUDA_SUCCESS || Stale || Guard->changedContext())
+  if (R == CUDA_SUCCESS || Stale || (Guard->changedContext() && !Pushed))
     R = callDriver(Drv, D, P->Function, Grid, Stream, Buffer);
   return R == CUDA_SUCCESS ? Error::success() : diagnoseLaunch(D, *P, R, Grid);
 }
@@ -242,7 +244,7 @@ int launchjit::launchPacked(const StubKernel *K, int64_t X, int64_t Y,
         return 0;
     }
   }
-  if (Error E = launchSlowly(D, Grid, Stream, Buffer, Refusal))
+  if (Error E = launchSlowly(D, Grid, Stream, Buffer, Refusal, Push))
     return setLastLaunchError(std::move(E));
   return 0;
 }

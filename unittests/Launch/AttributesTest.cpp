@@ -45,9 +45,10 @@ protected:
   }
 
   static bool isPerLaunch(const CUlaunchAttribute &A) {
-    return A.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
-           A.id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
-           A.id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
+    uint32_t Id = attributeId(A);
+    return Id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+           Id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT ||
+           Id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
   }
 
   CUevent Event = nullptr;

@@ -138,11 +138,21 @@ TEST_F(LaunchTest, TheDriversRefusalIsTold) {
   EXPECT_EQ(countLaunches(), 1u);
 }
 
-TEST_F(LaunchTest, AFirstLaunchThatIsRefusedIsTriedOnce) {
-  failRecordedLaunches(CUDA_ERROR_LAUNCH_FAILED, 1);
-  EXPECT_EQ(launch(1, 1, 1), int(Status::Cuda));
-  EXPECT_EQ(lastError().Cuda, CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_EQ(countLaunches(), 0u);
+TEST_F(LaunchTest, ALaunchThatIsRefusedIsTriedOnce) {
+  for (CUcontext Current : {Primary[0], CUcontext(nullptr)}) {
+    ASSERT_EQ(recording().cuCtxSetCurrent(Current), CUDA_SUCCESS);
+    K = makeKernel("on: i1");
+    for (bool First : {true, false}) {
+      SCOPED_TRACE(First);
+      failRecordedLaunches(CUDA_ERROR_LAUNCH_FAILED, 1);
+      EXPECT_EQ(launch(1, 1, 1), int(Status::Cuda));
+      EXPECT_EQ(lastError().Cuda, CUDA_ERROR_LAUNCH_FAILED);
+      EXPECT_EQ(countLaunches(), 0u);
+      EXPECT_EQ(launch(1, 1, 1), 0);
+      EXPECT_EQ(countLaunches(), 1u);
+    }
+  }
+  ASSERT_EQ(recording().cuCtxSetCurrent(Primary[0]), CUDA_SUCCESS);
 }
 
 TEST_F(LaunchTest, AnUnknownStreamIsAnError) {
@@ -403,6 +413,15 @@ TEST_F(ScratchTest, SizesThatOverflowAreRefused) {
   }
   EXPECT_EQ(Host.Requests.size(), 1u);
   EXPECT_EQ(countLaunches(), 0u);
+}
+
+TEST_F(ScratchTest, NoMemoryWithoutAnAllocator) {
+  KernelOptions O;
+  O.ScratchSize[1] = 24;
+  ErrorDetail D = errorOf(makeKernel("i32")->withOptions(O));
+  EXPECT_EQ(D.Code, Status::InvalidArgument);
+  EXPECT_EQ(D.Message, "profile scratch memory of 24 bytes a block is asked "
+                       "for without an allocator");
 }
 
 TEST_F(ScratchTest, AlignmentsArePowersOfTwo) {

@@ -82,6 +82,36 @@ TEST_F(FatbinTest, IsTakenOnTrust) {
   EXPECT_EQ(errorOf(M->getGlobal("table")).Code, Status::Cuda);
 }
 
+// Where the binary does not tell its parameters, the driver may.
+TEST_F(FatbinTest, IsCheckedWithTheDriver) {
+  static const DriverTable Table = [] {
+    DriverTable T = recording();
+    T.cuKernelGetParamInfo = [](CUkernel, size_t Index, size_t *Offset,
+                                size_t *Size) {
+      if (Index)
+        return CUDA_ERROR_INVALID_VALUE;
+      *Offset = 0;
+      *Size = 4;
+      return CUDA_SUCCESS;
+    };
+    return T;
+  }();
+  const uint8_t Fatbin[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16};
+  ModuleRef M = valueOf(Module::create(Fatbin, "k.fatbin", &openTable(Table)));
+  KernelRef Good = valueOf(Kernel::create(M, "k", parse("i32")));
+  KernelRef Bad = valueOf(Kernel::create(M, "k", parse("n: i64")));
+  for (unsigned Again = 0; Again != 2; ++Again) {
+    EXPECT_EQ(
+        errorOf(Good->launch(1, 1, 1, nullptr, {Value::ofInt(1)})).Message,
+        "no error");
+    ErrorDetail D = errorOf(Bad->launch(1, 1, 1, nullptr, {Value::ofInt(1)}));
+    EXPECT_EQ(D.Code, Status::Signature);
+    EXPECT_EQ(D.Message, "argument 0 ('n', i64) has 8 bytes in the signature, "
+                         "but 4 in kernel 'k'");
+  }
+  EXPECT_EQ(countLaunches(), 2u);
+}
+
 //===----------------------------------------------------------------------===//
 // Variables
 //===----------------------------------------------------------------------===//
