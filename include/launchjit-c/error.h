@@ -28,7 +28,10 @@ extern "C" {
  * null. Text goes in as pointer and length, and need not be terminated; a null
  * pointer with length 0 is the empty text. Unless a function says otherwise,
  * it may be called from any thread, with the same handles, at the same time;
- * deleting a handle is the last use of it. No exception leaves a function. */
+ * deleting a handle is the last use of it. No failure is told by an exception,
+ * and a callback must not throw one through the library, which is built
+ * without them. Where memory runs out the program ends; a host that catches
+ * the std::bad_alloc instead must not call the library again. */
 
 /* What kind of failure it was. Values are added, never changed. */
 typedef enum lj_status {
@@ -68,7 +71,7 @@ LJ_API const char *lj_status_name(lj_status status);
 
 /* What the last launcher that this thread called and that returned a non-zero
  * status has to say; null where none has. Owned by the library, valid until
- * this thread's next failing launch. */
+ * this thread's next failing launch or its end. */
 LJ_API const lj_error *lj_last_error(void);
 
 /* Text that the library owns; not necessarily NUL-terminated. Its owner is

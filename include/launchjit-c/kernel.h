@@ -19,13 +19,15 @@ extern "C" {
 /* An lj_kernel is one GPU function with its launch configuration: the data
  * that a launcher reads, contents private. A handle from lj_module_get_kernel,
  * lj_kernel_from_... or lj_kernel_with_config is owned by its caller, who must
- * keep it while a launch of it runs; one from lj_kernel_with lives in the
- * caller's storage. */
+ * keep it until the GPU has finished the launches of it, and as long as a graph
+ * exists that captured one; one from lj_kernel_with lives in the caller's
+ * storage. */
 
 /* Gives a kernel's hidden scratch memory for one launch: `size` bytes (the
  * kernel's per-block size times the blocks of the grid), aligned to `align`,
  * usable on `stream` until the kernel has run. Returns the device address, or
- * 0 for failure, which stops the launch. `which` is 'g' or 'p'. */
+ * 0 for failure, which stops the launch. `which` is 'g' or 'p'. Called on the
+ * launching thread, with the launch's context current and no lock held. */
 typedef uint64_t (*lj_scratch_allocator)(void *context, char which,
                                          uint64_t size, uint64_t align,
                                          struct CUstream_st *stream);
@@ -34,15 +36,17 @@ typedef struct lj_kernel_options {
   size_t struct_size; /* sizeof(lj_kernel_options) */
   uint32_t block[3];  /* threads; 0 counts as 1 */
   uint32_t shared;    /* dynamic shared memory, bytes */
-  const lj_attribute *attributes; /* copied; no id twice */
+  /* Copied; no id twice. Events and the device-updatable node (7, 12, 13)
+   * belong to one launch and are refused here: give them to lj_kernel_with. */
+  const lj_attribute *attributes;
   size_t num_attributes;
   int device; /* whose primary context serves where no context is current */
   bool nonportable_cluster; /* allow clusters of more than 8 blocks */
   /* Scratch per block, bytes, and alignment; used only if the signature has
-   * the hidden parameter and there is an allocator. */
+   * the hidden parameter. A size without an allocator is an error. */
   uint64_t global_scratch_size, global_scratch_align;
   uint64_t profile_scratch_size, profile_scratch_align;
-  lj_scratch_allocator scratch_allocator; /* or null: the parameters are 0 */
+  lj_scratch_allocator scratch_allocator; /* null: hidden parameters are 0 */
   void *scratch_context;
 } lj_kernel_options;
 
@@ -55,8 +59,10 @@ LJ_API lj_error *lj_module_get_kernel(lj_module *module, const char *name,
                                       lj_kernel **kernel);
 
 /* Wraps a CUfunction or a CUkernel that the host owns and keeps loaded. `name`
- * is for messages and may be null. The signature is checked with what the
- * driver says when the kernel is first loaded or launched. */
+ * is for messages and may be null. Opens the process's driver, and checks the
+ * signature with what the driver says: LJ_ERROR_SIGNATURE where it does not
+ * fit. Of a CUkernel the driver tells only where a context is current; without
+ * one the first launch or load checks. */
 LJ_API lj_error *lj_kernel_from_function(void *cu_function, const char *name,
                                          const lj_signature *signature,
                                          const lj_kernel_options *options,
@@ -77,9 +83,10 @@ LJ_API lj_string lj_kernel_name(const lj_kernel *kernel);
 LJ_API lj_error *lj_kernel_get_options(const lj_kernel *kernel,
                                        lj_kernel_options *options);
 
-/* The kernel's entry point of a kind, made when it is first asked for. Call it
- * with this kernel, or with any that shares its signature. Cast it to the type
- * that lj_entry_kind describes. */
+/* The kernel's entry point of a kind, made when it is first asked for, and
+ * valid while a kernel that asked for it lives. Call it with this kernel, or
+ * with any that shares its signature. Cast it to the type that lj_entry_kind
+ * describes. */
 LJ_API lj_error *lj_kernel_entry(const lj_kernel *kernel, lj_entry_kind entry,
                                  void (**function)(void));
 /* The launcher behind it: a new handle. */
@@ -116,8 +123,8 @@ LJ_API lj_error *lj_kernel_launch(const lj_kernel *kernel, int64_t grid_x,
 
 /* What one launch changes. */
 typedef struct lj_launch_overrides {
-  size_t struct_size;    /* sizeof(lj_launch_overrides) */
-  const uint32_t *block; /* three, or null to keep */
+  size_t struct_size;     /* sizeof(lj_launch_overrides) */
+  const uint32_t *block;  /* three, or null to keep */
   const uint32_t *shared; /* one, or null to keep */
   /* Replace those of the kernel with the same id, and come after the rest. */
   const lj_attribute *attributes;

@@ -11,10 +11,13 @@
 #include "launchjit-c/attribute.h"
 #include "launchjit-c/driver.h"
 #include "launchjit-c/error.h"
+#include "launchjit-c/host.h"
 #include "launchjit-c/kernel.h"
 #include "launchjit-c/launcher.h"
+#include "launchjit-c/memory.h"
 #include "launchjit-c/module.h"
 #include "launchjit-c/python.h"
+#include "launchjit-c/recording.h"
 #include "launchjit-c/signature.h"
 
 #endif /* LAUNCHJIT_C_LAUNCHJIT_H */

@@ -28,12 +28,8 @@ SAME(LJ_ERROR_UNSUPPORTED, Status::Unsupported);
 SAME(LJ_ERROR_INTERNAL, Status::Internal);
 #undef SAME
 
-// lj_last_error hands out the ErrorDetail that Launch keeps as an lj_error.
-static_assert(std::is_standard_layout_v<lj_error> &&
-              sizeof(lj_error) == sizeof(ErrorDetail));
-
 lj_error *launchjit::toC(Error E) {
-  return E ? new lj_error{takeDetail(std::move(E))} : nullptr;
+  return E ? new lj_error{new ErrorDetail(takeDetail(std::move(E)))} : nullptr;
 }
 
 lj_error *launchjit::invalid(const char *Function, const Twine &Message) {
@@ -54,32 +50,39 @@ lj_error *launchjit::toC(StringRef Bytes, lj_buffer *Buffer) {
 }
 
 lj_status lj_error_status(const lj_error *error) {
-  return error ? static_cast<lj_status>(error->Detail.Code) : LJ_SUCCESS;
+  return error ? static_cast<lj_status>(error->Detail->Code) : LJ_SUCCESS;
 }
 
 const char *lj_error_message(const lj_error *error) {
-  return error ? error->Detail.Message.c_str() : "";
+  return error ? error->Detail->Message.c_str() : "";
 }
 
 int64_t lj_error_argument(const lj_error *error) {
-  return error ? error->Detail.Argument : -1;
+  return error ? error->Detail->Argument : -1;
 }
 
 int64_t lj_error_offset(const lj_error *error) {
-  return error ? error->Detail.Offset : -1;
+  return error ? error->Detail->Offset : -1;
 }
 
 int lj_error_cuda(const lj_error *error) {
-  return error ? error->Detail.Cuda : 0;
+  return error ? error->Detail->Cuda : 0;
 }
 
 const char *lj_error_cuda_name(const lj_error *error) {
-  if (!error || !error->Detail.Cuda)
+  if (!error || !error->Detail->Cuda)
     return "";
-  return Driver::errorName(static_cast<CUresult>(error->Detail.Cuda)).data();
+  const ErrorDetail &D = *error->Detail;
+  return D.CudaName.empty()
+             ? Driver::errorName(static_cast<CUresult>(D.Cuda)).data()
+             : D.CudaName.c_str();
 }
 
-void lj_error_delete(lj_error *error) { delete error; }
+void lj_error_delete(lj_error *error) {
+  if (error)
+    delete error->Detail;
+  delete error;
+}
 
 const char *lj_status_name(lj_status status) {
   // By number: a caller's lj_status may be none of ours.
@@ -106,7 +109,9 @@ const char *lj_status_name(lj_status status) {
 }
 
 const lj_error *lj_last_error(void) {
-  return reinterpret_cast<const lj_error *>(lastLaunchError());
+  static thread_local lj_error Last;
+  Last.Detail = lastLaunchError();
+  return Last.Detail ? &Last : nullptr;
 }
 
 void lj_buffer_delete(lj_buffer *buffer) {

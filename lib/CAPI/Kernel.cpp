@@ -59,18 +59,11 @@ static lj_error *checkAttributes(const char *Function,
                                  const lj_attribute *Attributes, size_t Count) {
   if (Count && !Attributes)
     return invalid(Function, "attributes is null, but num_attributes is not 0");
-  for (size_t I = 0; I != Count; ++I) {
+  for (size_t I = 0; I != Count; ++I)
     if (Attributes[I].reserved)
       return invalid(Function, "attributes[" + Twine(I) +
                                    "].reserved is not 0; fill the struct with "
                                    "zeros before its id and value");
-    for (size_t J = 0; J != I; ++J)
-      if (Attributes[I].id == Attributes[J].id)
-        return invalid(Function, "attributes[" + Twine(J) + "] and [" +
-                                     Twine(I) + "] both have the id " +
-                                     Twine(Attributes[I].id) +
-                                     "; each may be given once");
-  }
   return nullptr;
 }
 
@@ -228,11 +221,6 @@ lj_error *lj_kernel_launch(const lj_kernel *kernel, int64_t grid_x,
                            size_t count) {
   LJ_REQUIRE(kernel);
   LJ_REQUIRE_ARRAY(values, count);
-  for (size_t I = 0; I != count; ++I)
-    if (static_cast<unsigned>(values[I].type) > LJ_VALUE_BYTES)
-      return invalid(__func__, "values[" + Twine(I) + "].type is " +
-                                   Twine(int(values[I].type)) +
-                                   ", which is no lj_value_type");
   return toC(Kernel::launch(
       dataOf(kernel), grid_x, grid_y, grid_z, stream,
       ArrayRef<Value>(reinterpret_cast<const Value *>(values), count)));

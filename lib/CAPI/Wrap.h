@@ -20,7 +20,8 @@
 #include <type_traits>
 
 struct lj_error {
-  launchjit::ErrorDetail Detail;
+  /// Owned, but for lj_last_error's, which Launch owns.
+  const launchjit::ErrorDetail *Detail;
 };
 
 struct lj_signature {

@@ -168,16 +168,18 @@ Error Driver::error(CUresult Result, const Twine &What) const {
   std::string Message = (What + ": ").str();
   const char *Name = nullptr, *Sentence = nullptr;
   StringRef Known = errorName(Result);
+  std::string Newer;
   // A driver newer than our headers has names that they lack.
   if (!Known.starts_with("CUDA_") && cuGetErrorName &&
       cuGetErrorName(Result, &Name) == CUDA_SUCCESS && Name)
-    Known = Name;
+    Known = Newer = Name;
   Message += Known;
   Message += " (" + std::to_string(int(Result)) + ")";
   if (cuGetErrorString && cuGetErrorString(Result, &Sentence) == CUDA_SUCCESS &&
       Sentence)
     Message += std::string(": ") + Sentence;
-  return makeError({Status::Cuda, std::move(Message), -1, -1, int(Result)});
+  return makeError({Status::Cuda, std::move(Message), -1, -1, int(Result),
+                    std::move(Newer)});
 }
 
 Error Driver::missing(StringRef Entry, int Brought) const {

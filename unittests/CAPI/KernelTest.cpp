@@ -92,8 +92,7 @@ TEST(CAPIKernel, BadOptions) {
   Signature S = parse(AxpySignature);
   lj_kernel *K = nullptr;
   EXPECT_INVALID(lj_module_get_kernel(M.get(), "axpy", S.get(), &O, &K),
-                 "lj_module_get_kernel: attributes[0] and [2] both have the id "
-                 "8");
+                 "launch attribute 8 is given twice");
   O.num_attributes = 2;
   Twice[1].reserved = 1;
   EXPECT_INVALID(lj_module_get_kernel(M.get(), "axpy", S.get(), &O, &K),
@@ -165,7 +164,7 @@ TEST(CAPIKernel, Misuse) {
   std::vector<lj_value> V = axpyValues();
   V[1].type = lj_value_type(5);
   EXPECT_INVALID(lj_kernel_launch(Good.get(), 1, 1, 1, nullptr, V.data(), 3),
-                 "values[1].type is 5");
+                 "the value's type is 5");
   EXPECT_INVALID(lj_kernel_load(nullptr, 0), "kernel is null");
 
   alignas(8) char Storage[4096];
@@ -288,7 +287,7 @@ TEST_F(CAPIKernelLaunch, Overrides) {
   New[1].id = New[0].id;
   EXPECT_INVALID(lj_kernel_with(K.get(), Storage.data(), Storage.size() * 8,
                                 &Overrides, &With),
-                 "lj_kernel_with: attributes[0] and [1]");
+                 "launch attribute 8 is given twice");
 }
 
 TEST_F(CAPIKernelLaunch, Failures) {

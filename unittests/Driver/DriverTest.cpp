@@ -214,6 +214,15 @@ TEST(Driver, ErrorsHaveNameAndSentence) {
                             "(1): invalid argument");
   EXPECT_EQ(messageOf(D->error(CUresult(1001), "cannot launch axpy")),
             "cannot launch axpy: an unknown CUresult (1001)");
+  // A driver that is newer than our headers.
+  launchjit::Driver Newer = *D;
+  Newer.cuGetErrorName = [](CUresult, const char **Name) {
+    *Name = "CUDA_ERROR_NEW";
+    return CUDA_SUCCESS;
+  };
+  Detail = takeDetail(Newer.error(CUresult(1001), "cannot launch axpy"));
+  EXPECT_EQ(Detail.Message, "cannot launch axpy: CUDA_ERROR_NEW (1001)");
+  EXPECT_EQ(Detail.CudaName, "CUDA_ERROR_NEW");
   EXPECT_FALSE(bool(D->check(CUDA_SUCCESS, "unused")));
   EXPECT_EQ(messageOf(LJ_CUDA(*D, cuMemFree, "cannot free", 5)),
             "cannot free: CUDA_ERROR_INVALID_CONTEXT (201): invalid device "

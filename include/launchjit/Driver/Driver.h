@@ -41,7 +41,8 @@ struct DriverTable {
 
 /// Looks one entry point up for a host that has its own way to the driver:
 /// \p Symbol is the exported name ("cuMemAlloc_v2"), \p Version as
-/// cuGetProcAddress takes it. Null where there is none.
+/// cuGetProcAddress takes it. Null where there is none. See
+/// lj_driver_resolver in launchjit-c/driver.h for what it must not do.
 using DriverResolver = void *(*)(void *Context, const char *Symbol,
                                  int Version);
 
@@ -51,9 +52,10 @@ class Driver : public DriverTable {
 public:
   /// The process's driver, opened on the first call: the one that a host set,
   /// else what LAUNCHJIT_DRIVER says, else CUDA. A failure is Status::NoDriver
-  /// (no library, with the variable that would choose another) or
-  /// Status::Cuda (cuInit failed); it is tried anew on the next call, since a
-  /// parent's failure need not be its child's. Thread-safe.
+  /// (no library, with the variable that would choose another), Status::Cuda
+  /// (cuInit failed) or Status::InvalidArgument (a variable has a value that it
+  /// may not have); it is tried anew on the next call, since a parent's failure
+  /// need not be its child's. Thread-safe.
   static llvm::Expected<const Driver &> process();
 
   /// Makes the process's driver, which must not have been opened yet, come

@@ -52,6 +52,8 @@ struct ErrorDetail {
   int64_t Offset = -1;
   /// The driver's CUresult, or 0.
   int Cuda = 0;
+  /// What the driver calls it, where our headers have no name for it.
+  std::string CudaName = {};
 };
 
 class StatusError : public llvm::ErrorInfo<StatusError> {

@@ -22,7 +22,8 @@ namespace launchjit {
 enum class LogLevel : int { Trace, Debug, Info, Warn, Error, Off };
 
 /// Receives every message that passes the level. Called under the logger's
-/// lock, from whichever thread logs; it must not log or fork.
+/// lock, from whichever thread logs; see lj_log_sink in launchjit-c/host.h for
+/// what it must not do.
 using LogSink = void (*)(void *Context, LogLevel Level, const char *Topic,
                          const char *Message);
 
@@ -30,8 +31,8 @@ using LogSink = void (*)(void *Context, LogLevel Level, const char *Topic,
 /// before building a message that costs something.
 bool logEnabled(LogLevel Level, llvm::StringRef Topic);
 
-/// Writes one message, if it is enabled. Topics in use: engine, driver,
-/// cache, launch. Thread-safe.
+/// Writes one message, if it is enabled. Topics in use: driver, engine, log.
+/// Thread-safe.
 void log(LogLevel Level, llvm::StringRef Topic, const llvm::Twine &Message);
 
 /// Makes \p Sink the place that messages go to; null restores stderr.
