@@ -37,17 +37,19 @@ LJ_API lj_string lj_signature_abi(const lj_signature *signature);
 /* Where the last kernel parameter ends, in bytes. */
 LJ_API size_t lj_signature_size(const lj_signature *signature);
 
-/* One parameter as the driver sees it. */
+/* One parameter as the driver sees it. Where one is aligned to more than 16
+ * bytes, the driver's offsets depend on the architecture; a launch sees to it,
+ * and the offsets told are those of a space that begins at 0. */
 typedef struct lj_parameter {
-  size_t struct_size; /* set by the caller: sizeof(lj_parameter) */
-  lj_string name;     /* "n", "pair[1]", or empty */
-  lj_string type;     /* canonical: "*fp32" */
-  lj_string c_type;   /* what the `c` entry takes: "CUdeviceptr" */
-  uint32_t offset;    /* bytes */
-  uint32_t size;      /* bytes */
-  uint32_t align;     /* bytes */
+  size_t struct_size;    /* set by the caller: sizeof(lj_parameter) */
+  lj_string name;        /* "n", "pair[1]", or empty */
+  lj_string type;        /* canonical: "*fp32" */
+  lj_string c_type;      /* what the `c` entry takes: "CUdeviceptr" */
+  uint32_t offset;       /* bytes */
+  uint32_t size;         /* bytes */
+  uint32_t align;        /* bytes */
   uint64_t divisible_by; /* the hint, or 0 */
-  bool hidden;        /* a scratch pointer: no caller passes it */
+  bool hidden;           /* a scratch pointer: no caller passes it */
 } lj_parameter;
 
 /* The kernel's parameters: tuples flattened, no constexpr, hidden ones last. */

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 using namespace launchjit::tool;
@@ -19,8 +20,8 @@ public:
             "signature", "Show a signature's canonical ABI, keys and layout",
             "Shows what launchjit makes of a kernel signature such as\n"
             "'x: *fp32, y: *fp32, n: i32': its canonical spelling and ABI, the "
-            "key of\neach entry's launcher, and where the driver sees each "
-            "parameter."),
+            "key of\neach entry's launcher, and each parameter's place in "
+            "the\nbuffer that is launched."),
         Typedef("c", cl::ValueOptional, cl::value_desc("name"),
                 cl::desc("Print the C typedef of the `c` entry, called "
                          "launch_fn unless named"),
@@ -113,6 +114,9 @@ private:
     }
     outs() << '\n';
     Layout.print(outs(), /*Heading=*/true);
+    if (any_of(Parameters, [](const lj_parameter &P) { return P.align > 16; }))
+      outs() << "\nParameters aligned to more than 16 bytes: the driver's "
+                "offsets depend on the architecture.\n";
   }
 
   cl::opt<std::string> Typedef;

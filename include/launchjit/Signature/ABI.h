@@ -143,7 +143,7 @@ public:
   llvm::ArrayRef<Slot> scratchSlots() const {
     return llvm::ArrayRef<Slot>(Slots).take_back(numScratch());
   }
-  /// slots() and scratchSlots(): what the driver sees.
+  /// slots() and scratchSlots(): what the driver sees; of offsets see size().
   llvm::ArrayRef<Slot> allSlots() const { return Slots; }
 
   unsigned scratch() const { return Scratch; }
@@ -151,7 +151,8 @@ public:
     return !!(Scratch & ScratchGlobal) + !!(Scratch & ScratchProfile);
   }
   /// Where the last parameter ends, in bytes: the exact size that the driver
-  /// wants of the packed buffer.
+  /// wants of the packed buffer, unless align() is above 16: then it gets each
+  /// parameter by a pointer, since offsets depend on the architecture.
   uint32_t size() const { return Size; }
   /// The largest alignment of any parameter, at least 1.
   uint32_t align() const { return Align; }
