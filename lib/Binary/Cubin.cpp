@@ -197,8 +197,8 @@ Error CubinReader::setParameters(
       return damaged("parameter " + Twine(I) + " of " + K.Name + " at " +
                      Twine(Param.Offset) + " overlaps the one before it");
     // No sum overflows: an offset has 16 bits.
-    if (Param.Size > MaxParameterBytes ||
-        Param.Offset + Param.Size > MaxParameterBytes)
+    if (Param.Size > ParameterSpaceBytes ||
+        Param.Offset + Param.Size > ParameterSpaceBytes)
       return damaged("parameter " + Twine(I) + " of " + K.Name + " ends at " +
                      Twine(uint64_t(Param.Offset) + Param.Size) +
                      ", above the limit of 32764");

@@ -263,7 +263,7 @@ Error PTXReader::readParameters(BinaryKernel &K) {
       return E;
     uint64_t Offset = alignTo(End, D.Align);
     End = Offset + D.Size;
-    if (End > MaxParameterBytes)
+    if (End > ParameterSpaceBytes)
       return fail("the parameters of " + K.Name + " need " + Twine(End) +
                   " bytes up to " + D.Name + "; a kernel can take 32764");
     K.Parameters->push_back({uint32_t(Offset), uint32_t(D.Size)});

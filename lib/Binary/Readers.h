@@ -18,8 +18,8 @@ inline KernelBinary emptyBinary(BinaryFormat F) {
   return B;
 }
 
-/// What a kernel's parameters may take, in bytes.
-inline constexpr uint32_t MaxParameterBytes = 32764;
+/// What all parameters of a kernel may take, in bytes.
+inline constexpr uint32_t ParameterSpaceBytes = 32764;
 
 /// The ELF machine of a cubin.
 inline constexpr uint16_t CudaMachine = 190;
