@@ -29,7 +29,9 @@ install(TARGETS launchjit EXPORT launchjit-targets
 install(TARGETS launchjit-codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS launchjit-cpp ${lj_rooms} EXPORT launchjit-cpp-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/launchjit-c include/launchjit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Not the glue: CPython is spoken to through the C interface only.
+install(DIRECTORY include/launchjit-c include/launchjit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  PATTERN Bindings EXCLUDE)
 set(lj_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/launchjit)
 install(EXPORT launchjit-targets NAMESPACE launchjit:: DESTINATION ${lj_package_dir})
 install(EXPORT launchjit-cpp-targets NAMESPACE launchjit:: DESTINATION ${lj_package_dir})

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to the library: what lj_kernel points to. A copy with changed
-// configuration (lj_kernel_with) is as good as the kernel's own, so it holds
-// pointers only to what the kernel keeps alive.
+// What lj_kernel points to, and a Kernel holds: not for hosts to touch. A copy
+// with changed configuration (lj_kernel_with) is as good as the kernel's own,
+// so it holds pointers only to what the kernel keeps alive.
 //
 //===----------------------------------------------------------------------===//
 
