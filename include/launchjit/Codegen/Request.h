@@ -40,8 +40,8 @@ struct StubRequest {
 };
 
 /// Makes one stub; thread-safe. A program that may fork meanwhile calls it
-/// under a ForkShield, as the engine does. An error is Status::Unsupported where there
-/// is no code generator (the interpreted launcher still serves).
+/// under a ForkShield, as the engine does. An error is Status::Unsupported
+/// where there is no code generator (the interpreted launcher still serves).
 llvm::Expected<llvm::SmallVector<char, 0>> compileStub(const StubRequest &R);
 
 /// What stubs are made for on this machine: the baseline CPU of the

@@ -26,9 +26,11 @@ void launchjit::python::raise(const ErrorDetail &Detail) {
   // CudaError takes the driver's code and its name.
   bool IsCuda = Detail.Code == Status::Cuda;
   Ref Code(IsCuda ? Py.PyLong_FromLongLong(Detail.Cuda) : nullptr);
-  Ref Name(IsCuda
-               ? newText(Driver::errorName(static_cast<CUresult>(Detail.Cuda)))
-               : nullptr);
+  StringRef CudaName =
+      Detail.CudaName.empty()
+          ? Driver::errorName(static_cast<CUresult>(Detail.Cuda))
+          : StringRef(Detail.CudaName);
+  Ref Name(IsCuda ? newText(CudaName) : nullptr);
   if (IsCuda && (!Code || !Name))
     return;
   Ref Exception(Py.PyObject_CallFunctionObjArgs(
