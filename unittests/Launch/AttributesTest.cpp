@@ -86,7 +86,7 @@ TEST_F(AttributesTest, EveryOneArrivesByteForByte) {
   ASSERT_EQ(L.Attributes.size(), All.size());
   for (unsigned I = 0; I != All.size(); ++I) {
     EXPECT_EQ(L.Attributes[I].Id, All[I].id);
-    EXPECT_EQ(std::memcmp(&L.Attributes[I].Value, &All[I].value, 64), 0) << I;
+    EXPECT_EQ(bytesOf(L.Attributes[I].Value), bytesOf(All[I].value)) << I;
   }
   // Each alone as well; a preferred cluster only makes sense with a cluster.
   for (unsigned I = 0; I != All.size(); ++I) {

@@ -8,7 +8,6 @@
 #include "CCall.h"
 #include "TestHelpers.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cstring>
 #include <random>
 
 using namespace llvm;
@@ -218,9 +217,7 @@ void DifferentialTest::checkLaunch(Subject &S) {
     ASSERT_EQ(L.Attributes.size(), O.Attributes.size());
     for (unsigned I = 0; I != L.Attributes.size(); ++I) {
       EXPECT_EQ(L.Attributes[I].Id, O.Attributes[I].id);
-      EXPECT_EQ(std::memcmp(&L.Attributes[I].Value, &O.Attributes[I].value,
-                            sizeof(CUlaunchAttributeValue)),
-                0);
+      EXPECT_EQ(bytesOf(L.Attributes[I].Value), bytesOf(O.Attributes[I].value));
     }
     Bytes Passed = Meant;
     Passed.resize(S.Sig.slots().size(), std::vector<uint8_t>(8, 0));

@@ -177,26 +177,26 @@ TEST_F(LaunchContextTest, AStreamOfADestroyedContextIsAnError) {
 // A context whose address is used again
 //===----------------------------------------------------------------------===//
 
-/// Seen from outside, Real has the handle Alias. The recording driver itself
+/// Seen from outside, Real has the handle alias(). The recording driver itself
 /// uses no handle twice; the CUDA driver does.
-const CUcontext Alias = reinterpret_cast<CUcontext>(0xA11A50);
+CUcontext alias() { return reinterpret_cast<CUcontext>(0xA11A50); }
 CUcontext Real;
 
 DriverTable aliasing() {
   DriverTable T = recording();
   T.cuCtxGetCurrent = [](CUcontext *C) {
     CUresult R = recording().cuCtxGetCurrent(C);
-    *C = *C == Real ? Alias : *C;
+    *C = *C == Real ? alias() : *C;
     return R;
   };
   T.cuStreamGetCtx = [](CUstream S, CUcontext *C) {
     CUresult R = recording().cuStreamGetCtx(S, C);
     if (R == CUDA_SUCCESS && *C == Real)
-      *C = Alias;
+      *C = alias();
     return R;
   };
   T.cuCtxPushCurrent = [](CUcontext C) {
-    return recording().cuCtxPushCurrent(C == Alias ? Real : C);
+    return recording().cuCtxPushCurrent(C == alias() ? Real : C);
   };
   return T;
 }

@@ -85,7 +85,7 @@ TEST(KernelSignature, AWrongPlaceIsAnError) {
 // Where a parameter of a large alignment lies depends on where the parameter
 // space of the architecture begins: at some multiple of 16.
 TEST(KernelSignature, LargeAlignmentsHaveSeveralPlaces) {
-  auto Fits = [](StringRef Text, std::vector<BinaryParameter> Actual) {
+  auto Fits = [](StringRef Text, const std::vector<BinaryParameter> &Actual) {
     return errorOf(checkParameters(parse(Text), Actual, "it")).Code ==
            Status::Success;
   };
@@ -268,6 +268,7 @@ protected:
   }
   static std::vector<std::pair<int, int>> attributes(const RecordedLaunch &L) {
     std::vector<std::pair<int, int>> Result;
+    Result.reserve(L.Attributes.size());
     for (const RecordedAttribute &A : L.Attributes)
       Result.emplace_back(A.Id, A.Value.priority);
     return Result;

@@ -156,7 +156,7 @@ TEST_F(LaunchTest, ALaunchThatIsRefusedIsTriedOnce) {
 }
 
 TEST_F(LaunchTest, AnUnknownStreamIsAnError) {
-  auto Stream = reinterpret_cast<CUstream>(0x7ead0000);
+  CUstream Stream = reinterpret_cast<CUstream>(0x7ead0000);
   for (bool First : {true, false}) {
     EXPECT_EQ(launch(1, 1, 1, 1, Stream), int(Status::Cuda)) << First;
     EXPECT_EQ(lastError().Cuda, CUDA_ERROR_INVALID_HANDLE);
@@ -365,6 +365,7 @@ TEST_F(ScratchTest, OnlyWhatTheKernelHasAndWants) {
     KernelRef K = make(C.Scratch, C.Global, C.Profile);
     ASSERT_EQ(launch(*K, 1, 1, 1), 0);
     std::vector<std::vector<uint8_t>> Expected;
+    Expected.reserve(C.Expected.size());
     for (uint64_t Address : C.Expected)
       Expected.push_back(bytesOf(Address));
     EXPECT_EQ(hidden(), Expected);

@@ -59,6 +59,7 @@ bool launchesRightly(void *Entry, const Kernel &K, uint8_t First) {
     for (uint8_t &B : Bytes.back())
       B = First++;
   }
+  Arguments.reserve(Bytes.size());
   for (const auto &B : Bytes)
     Arguments.push_back(B.data());
   takeRecordedLaunches();
