@@ -77,9 +77,7 @@ private:
   std::condition_variable Changed;
   DenseMap<Key, Entry> Entries;
   std::list<Key> Unused; ///< Least recently used first.
-  /// Why no stub can be made in this process, and the fork generation it holds
-  /// for.
-  std::optional<std::pair<uint64_t, ErrorDetail>> Refusal;
+  bool Refused = false;  ///< The last that was made was Unsupported.
   size_t Compiled = 0, Freed = 0;
 };
 
@@ -119,12 +117,8 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
   std::unique_lock<std::mutex> Guard(Lock);
   for (;;) {
     auto [It, Inserted] = Entries.try_emplace(K);
-    if (Inserted) {
-      if (!Refusal || Refusal->first != forkGeneration())
-        break;
-      Entries.erase(It);
-      return makeError(Refusal->second);
-    }
+    if (Inserted)
+      break;
     Entry &E = It->second;
     if (E.TheStub) {
       if (E.Place) {
@@ -136,19 +130,24 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
     Changed.wait(Guard); // another thread makes it; if it fails, we try
   }
 
+  bool Probe = Refused;
   Guard.unlock();
-  auto M = make(A, Kind, Contract, K);
+  auto M = [&]() -> Expected<Made> {
+    // What was refused a moment ago is tried before it is compiled for.
+    if (Probe)
+      if (Error E = CodeMemory::check())
+        return std::move(E);
+    return make(A, Kind, Contract, K);
+  }();
   Guard.lock();
   Changed.notify_all();
   if (!M) {
     Entries.erase(K);
     ErrorDetail Why = takeDetail(M.takeError());
-    // What this process may not have, it may not have a moment later: the
-    // next who asks shall not compile in vain.
-    if (Why.Code == Status::Unsupported)
-      Refusal = {forkGeneration(), Why};
+    Refused = Why.Code == Status::Unsupported;
     return makeError(std::move(Why));
   }
+  Refused = false;
   ++Compiled;
   Entry &E = Entries[K];
   E.TheStub = M->TheStub.release();

@@ -8,6 +8,7 @@
 #include "launchjit/JIT/Engine.h"
 #include "launchjit/Support/Error.h"
 #include "gtest/gtest.h"
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -87,23 +88,35 @@ TEST(Engine, AFailedCompileIsToldAndTriedAgain) {
   EXPECT_TRUE(bool(Second));
 }
 
-TEST(Engine, WhatIsRefusedIsNotTriedAgain) {
-  unsigned Calls = 0;
-  EngineOptions Options;
-  Options.Compile = [&](const StubRequest &) -> Expected<SmallVector<char, 0>> {
-    ++Calls;
-    return makeError(Status::Unsupported, "no code generator");
-  };
-  Engine E(Options);
-  for (const char *Text : {"p", "p", "i32"}) {
-    auto Found = E.getStub(abi(Text), EntryKind::C);
-    ASSERT_FALSE(bool(Found));
-    ErrorDetail D = takeDetail(Found.takeError());
-    EXPECT_EQ(D.Message, "no code generator");
-    EXPECT_EQ(D.Code, Status::Unsupported);
+TEST(Engine, NothingIsCompiledWhileMemoryIsRefused) {
+  pid_t Child = fork(); // for a limit of its own
+  if (Child == 0) {
+    unsigned Calls = 0;
+    EngineOptions Options;
+    Options.Compile = [&](const StubRequest &R) {
+      ++Calls;
+      return compileStub(R);
+    };
+    Engine E(Options);
+    rlimit Old, Small;
+    getrlimit(RLIMIT_FSIZE, &Old);
+    Small = {1 << 20, Old.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &Small);
+    bool Right = true;
+    for (const char *Text : {"p", "p", "i32"}) {
+      auto Found = E.getStub(abi(Text), EntryKind::C);
+      Right &=
+          !Found && takeDetail(Found.takeError()).Code == Status::Unsupported;
+    }
+    Right &= Calls == 1 && E.statistics().Alive == 0;
+    setrlimit(RLIMIT_FSIZE, &Old);
+    auto Found = E.getStub(abi("p"), EntryKind::C);
+    Right &= Found && Found->From == Origin::Compiled;
+    _exit(Right ? 0 : 1);
   }
-  EXPECT_EQ(Calls, 1u);
-  EXPECT_EQ(E.statistics().Alive, 0u);
+  int Exit = 1;
+  waitpid(Child, &Exit, 0);
+  EXPECT_EQ(Exit, 0);
 }
 
 TEST(Engine, UnusedStubsAreKeptUpToTheBound) {

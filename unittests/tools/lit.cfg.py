@@ -1,9 +1,9 @@
 # Tests of the launchjit tool: RUN lines, read with FileCheck.
 #
 # Substitutions: %launchjit, %python, %kernels (the folder of the bundled
-# kernels), %build and %root (the build's and the source's), %libdir ("lib").
+# kernels), %build and %root (the build's and the source's), %libdir ("lib"), %cuda_include.
 # LLVM's tools (FileCheck, not, llvm-readelf, ...) are called by name. Features:
-# release (optimised, no sanitizer), asan or tsan, X86 or AArch64, llvm-19 to
+# terminal (the system has pseudo-terminals), release (optimised, no sanitizer), asan or tsan, X86 or AArch64, llvm-19 to
 # llvm-22. No variable LAUNCHJIT_* is set unless a RUN line sets it.
 import os
 import sys
@@ -31,6 +31,7 @@ config.substitutions += [
     ("%build", config.launchjit_build_dir),
     ("%root", config.launchjit_source_dir),
     ("%libdir", config.launchjit_libdir),
+    ("%cuda_include", config.cuda_include_dir),
     ("%kernels", os.path.join(config.launchjit_source_dir, "tools", "launchjit", "kernels")),
 ]
 
@@ -39,5 +40,11 @@ config.available_features.add(f"llvm-{config.llvm_version}")
 for sanitizer, feature in (("address", "asan"), ("thread", "tsan")):
     if sanitizer in config.launchjit_sanitizer:
         config.available_features.add(feature)
+try:
+    for terminal in os.openpty():
+        os.close(terminal)
+    config.available_features.add("terminal")
+except OSError:
+    pass
 if config.launchjit_build_type == "Release" and not config.launchjit_sanitizer:
     config.available_features.add("release")
