@@ -66,7 +66,7 @@ size_t numMappings() {
 
 TEST(CodeMemory, IsNeverWritableAndExecutable) {
   Fixture F;
-  F.link();
+  Linker::Linked Stub = F.link();
   std::ifstream Maps("/proc/self/maps");
   unsigned Writable = 0, Executable = 0;
   for (std::string Line; std::getline(Maps, Line);) {
@@ -80,6 +80,7 @@ TEST(CodeMemory, IsNeverWritableAndExecutable) {
   }
   EXPECT_GT(Writable, 0u);
   EXPECT_GT(Executable, 0u);
+  F.L.unlink(std::move(Stub.Code));
 }
 
 TEST(CodeMemory, ManyStubsCostNoMappingsEach) {

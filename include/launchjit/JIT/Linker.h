@@ -27,7 +27,8 @@ public:
       : Memory(SlabBytes) {}
 
   struct Linked {
-    llvm::jitlink::JITLinkMemoryManager::FinalizedAlloc Code; ///< For unlink.
+    llvm::jitlink::JITLinkMemoryManager::FinalizedAlloc
+        Code; ///< Owed to unlink.
     void *Entry;
     size_t CodeSize; ///< Bytes of executable memory.
   };
