@@ -5,7 +5,7 @@
 # launchjit::cpp: the rooms as static libraries, for a host with its own LLVM.
 # In the order in which a linker that reads archives once must see them: JIT
 # and Launch call Codegen without naming it, see lib/JIT/CMakeLists.txt.
-set(lj_rooms Launch JIT Driver Binary Codegen CodegenRequest Signature Support)
+set(lj_rooms Launch JIT Cache Driver Binary Codegen CodegenRequest Signature Support)
 list(TRANSFORM lj_rooms PREPEND LaunchJIT)
 add_library(launchjit-cpp INTERFACE)
 add_library(launchjit::cpp ALIAS launchjit-cpp)

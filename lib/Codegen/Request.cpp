@@ -56,3 +56,5 @@ Error launchjit::checkContract(StringRef Contract) {
 }
 
 const char *launchjit::codegenBuildId() { return LAUNCHJIT_BUILD_ID; }
+
+const char *launchjit::codegenSourceHash() { return LAUNCHJIT_SOURCE_HASH; }

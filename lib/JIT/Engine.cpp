@@ -48,6 +48,7 @@ public:
 
   Expected<Engine::Found> get(const ABI &A, EntryKind Entry,
                               StringRef Contract);
+  void setMaxUnused(size_t N);
   void release(const Stub &S);
   Engine::Statistics statistics() const;
 
@@ -65,9 +66,19 @@ private:
   struct Made {
     std::unique_ptr<Stub> TheStub;
     FinalizedAlloc Code;
+    ObjectStore::Object Object;
   };
-  Expected<Made> make(const ABI &A, EntryKind Kind, StringRef Contract,
-                      const Key &K);
+  /// What a stub is made of.
+  struct Wanted {
+    const ABI &A;
+    EntryKind Kind;
+    StringRef Contract, KeyText;
+    Key K;
+    std::string Name, Symbol;
+  };
+  std::optional<Made> load(const Wanted &W, ObjectStore &Store);
+  Expected<Made> compile(const Wanted &W);
+  Expected<Made> link(const Wanted &W, ObjectStore::Object Object);
   /// Frees what is over the bound; Lock is held.
   void evict();
 
@@ -78,41 +89,67 @@ private:
   DenseMap<Key, Entry> Entries;
   std::list<Key> Unused; ///< Least recently used first.
   bool Refused = false;  ///< The last that was made was Unsupported.
-  size_t Compiled = 0, Freed = 0;
+  size_t Compiled = 0, Loaded = 0, Freed = 0;
 };
 
 } // namespace launchjit
 
-Expected<EngineImpl::Made> EngineImpl::make(const ABI &A, EntryKind Kind,
-                                            StringRef Contract, const Key &K) {
-  std::string Symbol = stubSymbol(Kind, K);
+Expected<EngineImpl::Made> EngineImpl::link(const Wanted &W,
+                                            ObjectStore::Object Object) {
+  uint64_t Start = nowNs();
+  auto Linked = TheLinker.link(Object, W.Symbol);
+  if (!Linked)
+    return Linked.takeError();
+  std::unique_ptr<Stub> S(new Stub(*this, W.K));
+  S->Entry = Linked->Entry;
+  S->LinkNs = nowNs() - Start;
+  S->ObjectSize = Object.size();
+  S->CodeSize = Linked->CodeSize;
+  return Made{std::move(S), std::move(Linked->Code), std::move(Object)};
+}
+
+std::optional<EngineImpl::Made> EngineImpl::load(const Wanted &W,
+                                                 ObjectStore &Store) {
+  uint64_t Start = nowNs();
+  auto Object = Store.get(W.Name, W.KeyText);
+  if (!Object)
+    return std::nullopt;
+  auto M = link(W, std::move(*Object));
+  if (M) {
+    M->TheStub->LinkNs = nowNs() - Start;
+    return std::move(*M);
+  }
+  // Refused memory is not the entry's fault; compile() tells of it.
+  ErrorDetail Why = takeDetail(M.takeError());
+  if (Why.Code != Status::Unsupported)
+    Store.reject(W.Name, makeError(std::move(Why)));
+  return std::nullopt;
+}
+
+Expected<EngineImpl::Made> EngineImpl::compile(const Wanted &W) {
+  std::string ABIText = W.A.str();
   StubRequest R;
-  R.ABI = A.str();
-  R.Entry = Kind;
-  R.Contract = Contract;
-  R.Symbol = Symbol;
+  R.ABI = ABIText;
+  R.Entry = W.Kind;
+  R.Contract = W.Contract;
+  R.Symbol = W.Symbol;
   uint64_t Start = nowNs();
   auto Object = Options.Compile(R);
   if (!Object)
     return Object.takeError();
-  uint64_t Middle = nowNs();
-  auto Linked = TheLinker.link(*Object, Symbol);
-  if (!Linked)
-    return Linked.takeError();
-  std::unique_ptr<Stub> S(new Stub(*this, K));
-  S->Entry = Linked->Entry;
-  S->CompileNs = Middle - Start;
-  S->LinkNs = nowNs() - Middle;
-  S->ObjectSize = Object->size();
-  S->CodeSize = Linked->CodeSize;
-  return Made{std::move(S), std::move(Linked->Code)};
+  uint64_t CompileNs = nowNs() - Start;
+  auto M = link(W, std::move(*Object));
+  if (M)
+    M->TheStub->CompileNs = CompileNs;
+  return M;
 }
 
 Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
                                         StringRef Contract) {
   if (Error E = checkContract(Contract))
     return std::move(E);
-  Key K = Key::get(A, Kind, Contract);
+  std::string KeyText = KeyFields::get(A, Kind, Contract).text();
+  Key K = Key::hash(KeyText);
   ForkShield Shield;
   std::unique_lock<std::mutex> Guard(Lock);
   for (;;) {
@@ -132,12 +169,19 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
 
   bool Probe = Refused;
   Guard.unlock();
+  const Wanted W{A, Kind, Contract, KeyText, K, K.str(), stubSymbol(Kind, K)};
+  ObjectStore *Store = Options.Store ? &Options.Store() : nullptr;
+  Origin From = Origin::Cache;
   auto M = [&]() -> Expected<Made> {
     // What was refused a moment ago is tried before it is compiled for.
     if (Probe)
       if (Error E = CodeMemory::check())
         return std::move(E);
-    return make(A, Kind, Contract, K);
+    if (Store)
+      if (auto M = load(W, *Store))
+        return std::move(*M);
+    From = Origin::Compiled;
+    return compile(W);
   }();
   Guard.lock();
   Changed.notify_all();
@@ -148,11 +192,22 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
     return makeError(std::move(Why));
   }
   Refused = false;
-  ++Compiled;
+  ++(From == Origin::Cache ? Loaded : Compiled);
   Entry &E = Entries[K];
   E.TheStub = M->TheStub.release();
   E.Code = std::move(M->Code);
-  return Engine::Found{StubRef(E.TheStub), Origin::Compiled};
+  Engine::Found Result{StubRef(E.TheStub), From};
+  Guard.unlock();
+  if (Store && From == Origin::Compiled)
+    Store->put(W.Name, W.KeyText, M->Object); // nobody waits for this
+  return Result;
+}
+
+void EngineImpl::setMaxUnused(size_t N) {
+  ForkShield Shield;
+  std::lock_guard<std::mutex> Guard(Lock);
+  Options.MaxUnused = N;
+  evict();
 }
 
 void EngineImpl::release(const Stub &S) {
@@ -185,6 +240,7 @@ Engine::Statistics EngineImpl::statistics() const {
   return {Entries.size() - Unused.size(),
           Unused.size(),
           Compiled,
+          Loaded,
           Freed,
           U.Bytes,
           U.Slabs};
@@ -208,7 +264,11 @@ Engine::~Engine() = default;
 
 Engine &Engine::process() {
   ForkShield Shield;
-  static Engine *E = new Engine;
+  static Engine *E = [] {
+    EngineOptions Options;
+    Options.Store = processStore;
+    return new Engine(std::move(Options));
+  }();
   return *E;
 }
 
@@ -218,5 +278,7 @@ Expected<Engine::Found> Engine::getStub(const ABI &A, EntryKind Entry,
 }
 
 Engine::Statistics Engine::statistics() const { return Impl->statistics(); }
+
+void Engine::setMaxUnused(size_t N) { Impl->setMaxUnused(N); }
 
 Error Engine::checkExecutableMemory() { return CodeMemory::check(); }

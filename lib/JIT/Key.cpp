@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "launchjit/JIT/Key.h"
+#include "launchjit/Cache/Entry.h"
 #include "launchjit/Codegen/Request.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -16,13 +17,11 @@
 using namespace llvm;
 using namespace launchjit;
 
-/// Of the object cache's files.
-static constexpr uint32_t CacheFormatVersion = 1;
-
 KeyFields KeyFields::get(const ABI &A, EntryKind Entry, StringRef Contract) {
   KeyFields F;
   F.FormatVersion = CacheFormatVersion;
   F.StubABI = StubABIVersion;
+  F.Generator = codegenSourceHash();
   F.LLVM = LLVM_VERSION_STRING;
   F.Triple = hostTriple().str();
   F.CPU = baselineCPU(F.Triple).str();
@@ -34,11 +33,12 @@ KeyFields KeyFields::get(const ABI &A, EntryKind Entry, StringRef Contract) {
 
 std::string KeyFields::text() const {
   // A new field must be decided on here.
-  const auto &[Format, Stub, LLVM, Triple, CPU, Features, Entry, Contract,
-               CanonicalABI] = *this;
+  const auto &[Format, Stub, Generator, LLVM, Triple, CPU, Features, Entry,
+               Contract, CanonicalABI] = *this;
   std::string Text;
   raw_string_ostream OS(Text);
-  OS << "format=" << Format << "\nstub-abi=" << Stub << "\nllvm=" << LLVM
+  OS << "format=" << Format << "\nstub-abi=" << Stub
+     << "\ngenerator=" << Generator << "\nllvm=" << LLVM
      << "\ntriple=" << Triple << "\ncpu=" << CPU << "\nfeatures=" << Features
      << "\nentry=" << entryName(Entry) << "\ncontract=" << Contract
      << "\nabi=" << CanonicalABI << "\n";

@@ -18,6 +18,15 @@ static const EnvironmentVariable Variables[] = {
     {"LAUNCHJIT_RECORDING", "90,1",
      "arch,count: the devices of the recording driver"},
     {"LAUNCHJIT_JIT", "on", "on, or off: launch without generated code"},
+    {"LAUNCHJIT_CACHE", "rw", "rw, ro, or off: use of the object cache"},
+    {"LAUNCHJIT_CACHE_DIR", "~/.cache/launchjit",
+     "the object cache; else $XDG_CACHE_HOME/launchjit, if that is set"},
+    {"LAUNCHJIT_CACHE_PATH", "none",
+     "read-only caches to look into first, separated by colons"},
+    {"LAUNCHJIT_CACHE_MAX_SIZE", "256M",
+     "bytes, or with K, M, G: above it, the least recently used entries go"},
+    {"LAUNCHJIT_DEBUG", "none",
+     "gdb,perf: what to tell of generated code, separated by commas"},
     {"LAUNCHJIT_LOG", "warn",
      "level[:topic,...]: trace, debug, info, warn, error or off"},
 };
@@ -28,7 +37,8 @@ llvm::ArrayRef<EnvironmentVariable> launchjit::environmentVariables() {
 
 std::optional<std::string> launchjit::getEnvironment(llvm::StringRef Name) {
 #ifndef NDEBUG
-  bool Listed = false;
+  // Two that are not ours say where the user's cache is.
+  bool Listed = Name == "HOME" || Name == "XDG_CACHE_HOME";
   for (const EnvironmentVariable &V : Variables)
     Listed |= Name == V.Name;
   assert(Listed && "an environment variable that doctor would not list");

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "launchjit/JIT/Key.h"
+#include "launchjit/Codegen/Request.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "gtest/gtest.h"
@@ -21,6 +22,7 @@ ABI abi(StringRef Text) { return cantFail(ABI::parse(Text)); }
 TEST(Key, TextHasEveryFieldWithItsLabel) {
   KeyFields F = KeyFields::get(abi("p_(i32)+g"), EntryKind::C, "launchjit");
   EXPECT_EQ(F.text(), "format=1\nstub-abi=" + std::to_string(StubABIVersion) +
+                          "\ngenerator=" + codegenSourceHash() +
                           "\nllvm=" LLVM_VERSION_STRING "\ntriple=" + F.Triple +
                           "\ncpu=" + F.CPU +
                           "\nfeatures=\nentry=c\ncontract=launchjit\n"
@@ -38,6 +40,7 @@ TEST(Key, EveryFieldChangesIt) {
   };
   EXPECT_TRUE(Changed([](KeyFields &F) { ++F.FormatVersion; }));
   EXPECT_TRUE(Changed([](KeyFields &F) { ++F.StubABI; }));
+  EXPECT_TRUE(Changed([](KeyFields &F) { F.Generator = "0"; }));
   EXPECT_TRUE(Changed([](KeyFields &F) { F.LLVM = "20.0.0"; }));
   EXPECT_TRUE(Changed([](KeyFields &F) { F.Triple = "riscv64"; }));
   EXPECT_TRUE(Changed([](KeyFields &F) { F.CPU = "znver5"; }));

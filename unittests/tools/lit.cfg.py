@@ -20,6 +20,8 @@ config.test_exec_root = os.path.join(config.launchjit_build_dir, "unittests", "t
 for name in [n for n in config.environment if n.startswith("LAUNCHJIT_")]:
     del config.environment[name]
 config.environment["LC_ALL"] = "C.UTF-8"
+# A test of the cache says where its own is.
+config.environment["LAUNCHJIT_CACHE"] = "off"
 
 if not os.path.exists(os.path.join(config.llvm_tools_dir, "FileCheck")):
     lit_config.fatal(f"{config.llvm_tools_dir} has no FileCheck: run tools/dev deps")

@@ -59,6 +59,10 @@ llvm::Error checkContract(llvm::StringRef Contract);
 /// Identifies this build; both libraries must have the same.
 const char *codegenBuildId();
 
+/// A hash of the sources that decide a stub's bytes, 16 digits: what one
+/// version of them made is nothing to another.
+const char *codegenSourceHash();
+
 struct CodegenCRequest {
   const char *ABI, *Contract, *Triple, *Symbol;
   size_t ABISize, ContractSize, TripleSize, SymbolSize;

@@ -5,15 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The engine looks for a stub among those alive in the process, and compiles
-// and links one where there is none. Threads that ask for one key at the same
-// time share one compile. It works before, after and during fork().
+// The engine looks for a stub among those alive in the process, then for its
+// object in a store, and compiles one where there is none. Threads that ask for
+// one key at the same time share one search and compile. It works before, after
+// and during fork().
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef LAUNCHJIT_JIT_ENGINE_H
 #define LAUNCHJIT_JIT_ENGINE_H
 
+#include "launchjit/Cache/ObjectStore.h"
 #include "launchjit/Codegen/Request.h"
 #include "launchjit/JIT/Key.h"
 #include "llvm/ADT/IntrusiveRefCntPtr.h"
@@ -36,7 +38,9 @@ class Stub {
 public:
   void *entry() const { return Entry; }
   const Key &key() const { return TheKey; }
+  /// 0 for one from the store.
   uint64_t compileNs() const { return CompileNs; }
+  /// Reading it from the store included.
   uint64_t linkNs() const { return LinkNs; }
   size_t objectSize() const { return ObjectSize; }
   size_t codeSize() const { return CodeSize; }
@@ -61,6 +65,9 @@ using StubRef = llvm::IntrusiveRefCntPtr<const Stub>;
 struct EngineOptions {
   /// Unused stubs that are kept linked for the next who asks.
   size_t MaxUnused = 1024;
+  /// Where objects are looked for and kept; asked anew for each. Empty for
+  /// nowhere.
+  std::function<ObjectStore &()> Store = {};
   /// What makes an object; tests put their own here.
   std::function<llvm::Expected<llvm::SmallVector<char, 0>>(const StubRequest &)>
       Compile = compileStub;
@@ -68,7 +75,8 @@ struct EngineOptions {
 
 class Engine {
 public:
-  /// The process's engine: made on first use, never destroyed.
+  /// The process's engine, with processStore(): made on first use, never
+  /// destroyed.
   static Engine &process();
 
   explicit Engine(EngineOptions Options = {});
@@ -86,6 +94,9 @@ public:
   llvm::Expected<Found> getStub(const ABI &A, EntryKind Entry,
                                 llvm::StringRef Contract = "launchjit");
 
+  /// Frees what is over the new bound. Thread-safe.
+  void setMaxUnused(size_t N);
+
   /// Tries whether this process may have executable memory.
   static llvm::Error checkExecutableMemory();
 
@@ -93,6 +104,7 @@ public:
     size_t Alive;     ///< Stubs that somebody uses.
     size_t Unused;    ///< Stubs kept for the next.
     size_t Compiled;  ///< Objects made so far.
+    size_t Loaded;    ///< Objects that came from the store.
     size_t Freed;     ///< Stubs whose code is gone.
     size_t CodeBytes; ///< Executable memory that stubs take.
     size_t Slabs;     ///< Pairs of mappings that hold it.

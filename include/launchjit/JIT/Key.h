@@ -21,7 +21,8 @@ namespace launchjit {
 struct KeyFields {
   uint32_t FormatVersion; ///< Of the object cache.
   uint32_t StubABI;
-  std::string LLVM; ///< "19.1.7".
+  std::string Generator; ///< A hash of the code generator's sources.
+  std::string LLVM;      ///< "19.1.7".
   std::string Triple;
   std::string CPU;
   std::string Features;

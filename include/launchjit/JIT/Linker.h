@@ -1,5 +1,4 @@
-//===- Linker.h - An object to code, by JITLink
-//------------------------------===//
+//===- Linker.h - An object to code, by JITLink ---------------------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
