@@ -79,6 +79,11 @@ LJ_API lj_error *lj_launcher_key(const lj_signature *signature,
                                  lj_entry_kind entry, const char *contract,
                                  char key[33]);
 
+/* Launchers that nobody has a handle of, nor a kernel uses, stay linked for
+ * the next who asks, up to this many of a process; 1024 unless set. What is
+ * over the bound is freed now, least recently used first. */
+LJ_API void lj_set_max_unused_launchers(size_t count);
+
 typedef enum lj_stub_output {
   LJ_STUB_OBJECT = 0,   /* a relocatable ELF object */
   LJ_STUB_ASSEMBLY = 1, /* text */

@@ -11,6 +11,7 @@
 #include "launchjit/StubABI.h"
 #include "llvm/ADT/DenseMapInfo.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
 
@@ -36,6 +37,8 @@ struct KeyFields {
   /// One "label=value" a line, in the order above. Equal texts mean equal
   /// objects; it is kept whole beside a cached object.
   std::string text() const;
+  /// What text() gave; an error for any other text.
+  static llvm::Expected<KeyFields> parse(llvm::StringRef Text);
 };
 
 /// xxh3-128 over a key text.
