@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "launchjit/JIT/Engine.h"
+#include "launchjit/JIT/DebugSupport.h"
 #include "launchjit/JIT/Linker.h"
 #include "launchjit/Support/Error.h"
 #include "launchjit/Support/Fork.h"
@@ -42,6 +43,7 @@ public:
     for (auto &[K, E] : Entries) {
       assert(E.TheStub && !E.TheStub->References && "a stub is still in use");
       delete E.TheStub;
+      E.Debug.reset();
       TheLinker.unlink(std::move(E.Code));
     }
   }
@@ -59,6 +61,7 @@ private:
   struct Entry {
     Stub *TheStub = nullptr;
     FinalizedAlloc Code;
+    std::unique_ptr<DebugRegistration> Debug;
     /// Where it stands in Unused, if nobody has it.
     std::optional<std::list<Key>::iterator> Place;
   };
@@ -66,6 +69,7 @@ private:
   struct Made {
     std::unique_ptr<Stub> TheStub;
     FinalizedAlloc Code;
+    std::unique_ptr<DebugRegistration> Debug;
     ObjectStore::Object Object;
   };
   /// What a stub is made of.
@@ -105,7 +109,11 @@ Expected<EngineImpl::Made> EngineImpl::link(const Wanted &W,
   S->LinkNs = nowNs() - Start;
   S->ObjectSize = Object.size();
   S->CodeSize = Linked->CodeSize;
-  return Made{std::move(S), std::move(Linked->Code), std::move(Object)};
+  auto Debug = registerForDebugging(
+      Object, W.Symbol,
+      ArrayRef(static_cast<const char *>(Linked->Entry), Linked->CodeSize));
+  return Made{std::move(S), std::move(Linked->Code), std::move(Debug),
+              std::move(Object)};
 }
 
 std::optional<EngineImpl::Made> EngineImpl::load(const Wanted &W,
@@ -196,6 +204,7 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
   Entry &E = Entries[K];
   E.TheStub = M->TheStub.release();
   E.Code = std::move(M->Code);
+  E.Debug = std::move(M->Debug);
   Engine::Found Result{StubRef(E.TheStub), From};
   Guard.unlock();
   if (Store && From == Origin::Compiled)
@@ -226,6 +235,7 @@ void EngineImpl::evict() {
   while (Unused.size() > Options.MaxUnused) {
     auto It = Entries.find(Unused.front());
     delete It->second.TheStub;
+    It->second.Debug.reset();
     TheLinker.unlink(std::move(It->second.Code));
     Entries.erase(It);
     Unused.pop_front();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Rerun.h"
 #include "TestHelpers.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cerrno>
@@ -13,7 +14,6 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -33,98 +33,7 @@ using namespace launchjit::launchtest;
 #define PR_MDWE_REFUSE_EXEC_GAIN 1
 #endif
 
-extern char **environ;
-
 namespace {
-
-//===----------------------------------------------------------------------===//
-// Helpers
-//===----------------------------------------------------------------------===//
-
-/// The nth of many signatures, which no other test has and which differ from
-/// one \p Family to another.
-Signature nthSignature(unsigned N, StringRef Family) {
-  std::string Text = ("u16, struct<13,1>, " + Family).str();
-  for (; N; N /= 3)
-    Text += N % 3 == 0 ? ", i32" : N % 3 == 1 ? ", *i8" : ", fp64";
-  return parse(Text);
-}
-
-/// Whether a launch through \p Entry records the bytes that it was given.
-bool launchesRightly(void *Entry, const Kernel &K, uint8_t First) {
-  std::vector<std::vector<uint8_t>> Bytes;
-  std::vector<const void *> Arguments;
-  for (const Slot &S : K.signature().abi().slots()) {
-    Bytes.emplace_back(S.Size);
-    for (uint8_t &B : Bytes.back())
-      B = First++;
-  }
-  Arguments.reserve(Bytes.size());
-  for (const auto &B : Bytes)
-    Arguments.push_back(B.data());
-  takeRecordedLaunches();
-  if (reinterpret_cast<PackedEntry>(Entry)(&K.data(), 1, 1, 1, nullptr,
-                                           Arguments.data()))
-    return false;
-  std::vector<RecordedLaunch> L = takeRecordedLaunches();
-  return L.size() == 1 && L[0].Parameters == Bytes;
-}
-
-/// What a process left behind: its wait status and all that it printed.
-struct Exited {
-  int Status = -1;
-  std::string Output;
-};
-
-constexpr char RerunVariable[] = "LAUNCHJIT_TEST_RERUN";
-
-/// Whether this is the process that rerun() started.
-bool isRerun() {
-  if (!std::getenv(RerunVariable))
-    return false;
-  alarm(60);
-  return true;
-}
-
-/// Runs the calling test alone in a fresh process: nothing is compiled,
-/// opened or logged there yet. \p Setting is one more variable, if any.
-Exited rerun(const char *Setting = nullptr) {
-  const testing::TestInfo *Test =
-      testing::UnitTest::GetInstance()->current_test_info();
-  std::string Filter = std::string("--gtest_filter=") +
-                       Test->test_suite_name() + "." + Test->name();
-  std::string Mark = std::string(RerunVariable) + "=1";
-  char Program[] = "/proc/self/exe";
-  char *Arguments[] = {Program, Filter.data(), nullptr};
-  std::vector<char *> Environment = {Mark.data()};
-  if (Setting)
-    Environment.push_back(const_cast<char *>(Setting));
-  for (char **V = environ; *V; ++V)
-    Environment.push_back(*V);
-  Environment.push_back(nullptr);
-
-  Exited Result;
-  int Pipe[2];
-  if (pipe(Pipe))
-    return Result;
-  posix_spawn_file_actions_t Actions;
-  posix_spawn_file_actions_init(&Actions);
-  posix_spawn_file_actions_adddup2(&Actions, Pipe[1], 1);
-  posix_spawn_file_actions_adddup2(&Actions, Pipe[1], 2);
-  posix_spawn_file_actions_addclose(&Actions, Pipe[0]);
-  pid_t Child = -1;
-  int Failed = posix_spawn(&Child, Program, &Actions, nullptr, Arguments,
-                           Environment.data());
-  posix_spawn_file_actions_destroy(&Actions);
-  close(Pipe[1]);
-  char Buffer[4096];
-  for (ssize_t N; (N = read(Pipe[0], Buffer, sizeof Buffer)) > 0;)
-    Result.Output.append(Buffer, N);
-  close(Pipe[0]);
-  if (!Failed)
-    waitpid(Child, &Result.Status, 0);
-  return Result;
-}
 
 unsigned count(StringRef Text, StringRef What) { return Text.count(What); }
 
@@ -152,7 +61,7 @@ constexpr char Warning[] = "launches go through the interpreter";
 
 TEST_F(ProcessTest, WithoutADriverOnlyALaunchIsAnError) {
   if (!isRerun()) {
-    Exited E = rerun("LAUNCHJIT_LIBCUDA=/nonexistent/libcuda.so.1");
+    Exited E = rerun({"LAUNCHJIT_LIBCUDA=/nonexistent/libcuda.so.1"});
     EXPECT_EQ(E.Status, 0) << E.Output;
     return;
   }
@@ -197,7 +106,7 @@ TEST_F(ProcessTest, WithoutADriverOnlyALaunchIsAnError) {
 TEST_F(ProcessTest, JITOffIsInterpretedWithoutAWord) {
   if (isRerun())
     return expectLaunchers(Origin::Interpreted);
-  Exited E = rerun("LAUNCHJIT_JIT=off");
+  Exited E = rerun({"LAUNCHJIT_JIT=off"});
   EXPECT_EQ(E.Status, 0) << E.Output;
   EXPECT_EQ(count(E.Output, Warning), 0u) << E.Output;
 }

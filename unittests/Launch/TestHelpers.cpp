@@ -183,3 +183,29 @@ void OwnContext::destroy() {
   EXPECT_EQ(recording().cuCtxDestroy(Context), CUDA_SUCCESS);
   Context = nullptr;
 }
+
+Signature launchtest::nthSignature(unsigned N, StringRef Family) {
+  std::string Text = ("u16, struct<13,1>, " + Family).str();
+  for (; N; N /= 3)
+    Text += N % 3 == 0 ? ", i32" : N % 3 == 1 ? ", *i8" : ", fp64";
+  return parse(Text);
+}
+
+bool launchtest::launchesRightly(void *Entry, const Kernel &K, uint8_t First) {
+  std::vector<std::vector<uint8_t>> Bytes;
+  std::vector<const void *> Arguments;
+  for (const Slot &S : K.signature().abi().slots()) {
+    Bytes.emplace_back(S.Size);
+    for (uint8_t &B : Bytes.back())
+      B = First++;
+  }
+  Arguments.reserve(Bytes.size());
+  for (const auto &B : Bytes)
+    Arguments.push_back(B.data());
+  takeRecordedLaunches();
+  if (reinterpret_cast<PackedEntry>(Entry)(&K.data(), 1, 1, 1, nullptr,
+                                           Arguments.data()))
+    return false;
+  std::vector<RecordedLaunch> L = takeRecordedLaunches();
+  return L.size() == 1 && L[0].Parameters == Bytes;
+}

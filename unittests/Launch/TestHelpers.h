@@ -66,6 +66,13 @@ template <typename T> std::vector<uint8_t> bytesOf(const T &V) {
   return {P, P + sizeof V};
 }
 
+/// The nth of many signatures, which no other test has and which differ from
+/// one \p Family to another.
+Signature nthSignature(unsigned N, llvm::StringRef Family);
+/// Whether a launch through the packed \p Entry records the bytes that it was
+/// given.
+bool launchesRightly(void *Entry, const Kernel &K, uint8_t First);
+
 /// What exceeds every stack frame that a launch has leaves noise there, so
 /// that bytes which are read and were never written show.
 void poisonStack(uint8_t Byte);
