@@ -3,9 +3,11 @@
 # Substitutions: %launchjit, %python, %kernels (the folder of the bundled
 # kernels), %build and %root (the build's and the source's), %libdir ("lib"), %cuda_include.
 # LLVM's tools (FileCheck, not, llvm-readelf, ...) are called by name. Features:
-# terminal (the system has pseudo-terminals), release (optimised, no sanitizer), asan or tsan, X86 or AArch64, llvm-19 to
+# terminal (the system has pseudo-terminals), gdb (it can trace), release (optimised, no sanitizer), asan or tsan, X86 or AArch64, llvm-19 to
 # llvm-22. No variable LAUNCHJIT_* is set unless a RUN line sets it.
 import os
+import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -48,5 +50,11 @@ try:
     config.available_features.add("terminal")
 except OSError:
     pass
+# A container may not let it trace, and a sanitizer's runtime not be traced.
+if shutil.which("gdb") and not config.launchjit_sanitizer:
+    run = subprocess.run(["gdb", "-nx", "-batch", "-ex", "run", sys.executable], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if "exited normally" in run.stdout:
+        config.available_features.add("gdb")
 if config.launchjit_build_type == "Release" and not config.launchjit_sanitizer:
     config.available_features.add("release")

@@ -31,7 +31,7 @@ using LogSink = void (*)(void *Context, LogLevel Level, const char *Topic,
 /// before building a message that costs something.
 bool logEnabled(LogLevel Level, llvm::StringRef Topic);
 
-/// Writes one message, if it is enabled. Topics in use: driver, engine, log.
+/// Writes one message, if it is enabled. Topics in use: cache, driver, engine, log.
 /// Thread-safe.
 void log(LogLevel Level, llvm::StringRef Topic, const llvm::Twine &Message);
 
