@@ -7,7 +7,12 @@
 
 #include "Demo.h"
 #include "Commands.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
 #include <algorithm>
 #include <optional>
 
@@ -192,11 +197,27 @@ public:
             "On a GPU the kernel's results are checked. Where there is no "
             "CUDA driver, and\nLAUNCHJIT_DRIVER does not name one, the demo "
             "takes the recording driver, says\nso, and checks what was "
-            "recorded."),
+            "recorded.\n\nIts object cache is a temporary one, so that every "
+            "run shows the same."),
         All("all", cl::desc("Check every bundled kernel, through c and packed"),
-            cl::sub(Sub), cl::cat(category())) {}
+            cl::sub(Sub), cl::cat(category())),
+        Reload("reload", cl::ReallyHidden,
+               cl::desc("Be the process that finds a launcher in the cache"),
+               cl::sub(Sub), cl::cat(category())) {}
 
   Expected<int> run() override {
+    if (Reload)
+      return reload();
+    SmallString<128> Cache;
+    if (std::error_code EC = sys::fs::createUniqueDirectory("launchjit", Cache))
+      return failure("cannot make a folder for the cache in the temporary "
+                     "folder ($TMPDIR): " +
+                     EC.message());
+    auto Remove = make_scope_exit([&] { sys::fs::remove_directories(Cache); });
+    setenv("LAUNCHJIT_CACHE", "rw", /*overwrite=*/1);
+    setenv("LAUNCHJIT_CACHE_DIR", Cache.c_str(), /*overwrite=*/1);
+    unsetenv("LAUNCHJIT_CACHE_PATH");
+
     Expected<DemoDriver> Driver = DemoDriver::open();
     if (!Driver)
       return Driver.takeError();
@@ -216,8 +237,10 @@ public:
 
 private:
   static Error showOne(const DemoDriver &Driver, Report &R);
+  static Expected<int> reload();
 
   cl::opt<bool> All;
+  cl::opt<bool> Reload;
 };
 
 /// Makes the launcher and tells how.
@@ -351,6 +374,62 @@ Error showReuse(lj_module &Module, Ready &Add, Entry First,
   return Error::success();
 }
 
+/// What the other process has to do, and tells.
+Expected<int> Demo::reload() {
+  Expected<SignaturePtr> S = parseSignature(
+      bundledKernels().front().Signature(), sized<lj_signature_options>());
+  if (!S)
+    return S.takeError();
+  Stopwatch Watch;
+  Expected<LauncherPtr> L =
+      make<LauncherPtr>(lj_launcher_create, S->get(), LJ_ENTRY_C, nullptr);
+  uint64_t Time = Watch.nanoseconds();
+  if (!L)
+    return L.takeError();
+  auto Info = sized<lj_launcher_info>();
+  if (Error E = check(lj_launcher_get_info(L->get(), &Info)))
+    return E;
+  printJSON([&](JSONStream &J) {
+    J.attribute("origin", lj_origin_name(Info.origin));
+    J.attribute("key", Info.key);
+    J.attribute("ns", Time);
+    J.attribute("link_ns", Info.link_ns);
+  });
+  return ExitSuccess;
+}
+
+/// The same launcher in another process, which finds it on the disk.
+Error showReload(Report &R) {
+  SmallString<128> Output;
+  if (std::error_code EC =
+          sys::fs::createTemporaryFile("launchjit", "json", Output))
+    return failure("cannot make a temporary file: " + EC.message());
+  FileRemover Remove(Output);
+  std::string Self = sys::fs::getMainExecutable(nullptr, nullptr);
+  std::optional<StringRef> Redirects[] = {std::nullopt, Output.str(),
+                                          std::nullopt};
+  std::string Problem;
+  Stopwatch Watch;
+  int Status = sys::ExecuteAndWait(Self, {Self, "demo", "--reload"},
+                                   std::nullopt, Redirects, 0, 0, &Problem);
+  uint64_t Time = Watch.nanoseconds();
+  auto Text = MemoryBuffer::getFile(Output);
+  if (Status || !Text)
+    return failure("the second process failed: " + Problem);
+  Expected<json::Value> Value = json::parse((*Text)->getBuffer());
+  if (!Value)
+    return Value.takeError();
+  const json::Object &Told = *Value->getAsObject();
+  StringRef Origin = Told.getString("origin").value_or("");
+  R.step("second process", "start to end, with the library's loading", Time);
+  R.step("  launcher",
+         Twine(Origin == "cache" ? "from the " : "") + Origin + ", key " +
+             Told.getString("key").value_or(""),
+         Told.getInteger("ns").value_or(0));
+  R.fact("reload", std::move(*Value));
+  return Error::success();
+}
+
 Error Demo::showOne(const DemoDriver &Driver, Report &R) {
   R.fact("driver", Driver.json());
   R.step("driver", Driver.describe());
@@ -425,10 +504,12 @@ Error Demo::showOne(const DemoDriver &Driver, Report &R) {
 
   if (Error E = showReuse(**Module, Add, *Function, Driver, R))
     return E;
+  if (Error E = showReload(R))
+    return E;
   R.line();
   R.line("launchjit's own part took " + duration(R.total()) +
-         ". Launchers are shared in memory, within this process:\nthis version "
-         "keeps no disk cache yet.");
+         ". Kernels of one process share launchers, and\nlater processes load "
+         "them from the object cache (launchjit cache --help).");
   R.fact("ok", true);
   return Error::success();
 }

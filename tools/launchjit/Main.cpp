@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -41,10 +42,36 @@ static std::string usageMessage(StringRef Message, StringRef Program) {
   return Message.trim().str();
 }
 
-static int run(int Count, char **Arguments) {
+static int run(int Count, char **Values) {
   std::vector<CommandPtr> Commands;
   for (auto *Make : CommandMakers)
     Commands.push_back(Make());
+  auto Find = [&](StringRef Name) -> Command * {
+    for (const CommandPtr &C : Commands)
+      if (C->Sub.getName() == Name)
+        return C.get();
+    return nullptr;
+  };
+
+  // CommandLine knows commands of one word: "cache ls" becomes one.
+  std::vector<char *> Arguments(Values, Values + Count);
+  std::string TwoWords;
+  if (Count > 2) {
+    TwoWords = (Twine(Arguments[1]) + " " + Arguments[2]).str();
+    if (Find(TwoWords)) {
+      Arguments.erase(Arguments.begin() + 1);
+      Arguments[1] = TwoWords.data();
+    }
+  }
+  Command *Asked = Arguments.size() > 1 ? Find(Arguments[1]) : nullptr;
+  if (Asked && Asked->TakesProgram) {
+    // CommandLine would read the program's "@file" arguments, too.
+    auto Dashes = find(Arguments, StringRef("--"));
+    size_t Rest = Arguments.end() - Dashes;
+    Arguments.erase(Dashes, Arguments.end());
+    if (Rest)
+      Asked->Program = ArrayRef(Values + Count - Rest + 1, Rest - 1);
+  }
 
   // The options that LLVM's own code registers are none of ours.
   cl::HideUnrelatedOptions(category());
@@ -55,23 +82,20 @@ static int run(int Count, char **Arguments) {
        << ", LLVM " << lj_llvm_version() << ")\n";
   });
 
-  std::string Text = Overview;
-  for (const CommandPtr &C : Commands)
-    if (Count > 1 && C->Sub.getName() == Arguments[1])
-      Text = C->Help;
+  std::string Text = Asked ? Asked->Help : Overview;
   Text += '\n';
 
   std::string Errors;
   raw_string_ostream OS(Errors);
-  if (!cl::ParseCommandLineOptions(Count, Arguments, Text, &OS))
+  if (!cl::ParseCommandLineOptions(Arguments.size(), Arguments.data(), Text,
+                                   &OS))
     return report(usageMessage(Errors, Arguments[0]), ExitUsage);
 
-  for (const CommandPtr &C : Commands)
-    if (C->Sub) {
-      Expected<int> Status = C->run();
-      return Status ? *Status : report(Status.takeError());
-    }
-  return report("no command is given; launchjit --help lists them", ExitUsage);
+  if (!Asked)
+    return report("no command is given; launchjit --help lists them",
+                  ExitUsage);
+  Expected<int> Status = Asked->run();
+  return Status ? *Status : report(Status.takeError());
 }
 
 int main(int Count, char **Arguments) {

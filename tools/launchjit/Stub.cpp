@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace llvm;
 using namespace launchjit::tool;
@@ -68,7 +67,7 @@ public:
     if (Error E = check(lj_stub_emit(S->get(), Kind, Name, F.Output, &Code)))
       return E;
     if (ToFile)
-      if (Error E = writeFile())
+      if (Error E = writeFile(Path, Code.str()))
         return E;
     if (JSON)
       printJSON([&](JSONStream &J) { writeJSON(J, **S, ToFile); });
@@ -78,19 +77,6 @@ public:
   }
 
 private:
-  Error writeFile() const {
-    std::error_code EC;
-    raw_fd_ostream OS(Path, EC);
-    if (!EC) {
-      OS << Code.str();
-      OS.close();
-      EC = OS.error();
-      OS.clear_error();
-    }
-    return EC ? failure("cannot write '" + Path + "': " + EC.message())
-              : Error::success();
-  }
-
   void writeJSON(JSONStream &J, const lj_signature &S, bool ToFile) const {
     J.attribute("entry", lj_entry_kind_name(Kind));
     J.attribute("abi", str(lj_signature_abi(&S)));

@@ -33,8 +33,9 @@ cl::OptionCategory &launchjit::tool::category() {
   return Category;
 }
 
-Command::Command(const char *Name, const char *Summary, const char *Help)
-    : Sub(Name, Summary), Help(Help),
+Command::Command(const char *Name, const char *Summary, const char *Help,
+                 bool TakesProgram)
+    : Sub(Name, Summary), Help(Help), TakesProgram(TakesProgram),
       JSON("json", cl::desc("Print JSON"), cl::sub(Sub), cl::cat(category())) {}
 
 SignatureCommand::SignatureCommand(const char *Name, const char *Summary,
@@ -99,6 +100,19 @@ void launchjit::tool::printJSON(function_ref<void(JSONStream &)> Attributes) {
   outs() << '\n';
 }
 
+Error launchjit::tool::writeFile(StringRef Path, StringRef Bytes) {
+  std::error_code EC;
+  raw_fd_ostream OS(Path, EC);
+  if (!EC) {
+    OS << Bytes;
+    OS.close();
+    EC = OS.error();
+    OS.clear_error();
+  }
+  return EC ? failure("cannot write '" + Path + "': " + EC.message())
+            : Error::success();
+}
+
 std::string launchjit::tool::grouped(uint64_t N) {
   std::string Digits = std::to_string(N);
   for (size_t I = Digits.size(); I > 3;) {
@@ -109,7 +123,11 @@ std::string launchjit::tool::grouped(uint64_t N) {
 }
 
 std::string launchjit::tool::bytes(uint64_t N) {
-  return grouped(N) + (N == 1 ? " byte" : " bytes");
+  return count(N, "byte", "bytes");
+}
+
+std::string launchjit::tool::count(uint64_t N, StringRef One, StringRef Many) {
+  return (grouped(N) + " " + (N == 1 ? One : Many)).str();
 }
 
 std::string launchjit::tool::duration(uint64_t Nanoseconds) {

@@ -14,6 +14,7 @@
 #define LAUNCHJIT_TOOLS_TOOL_H
 
 #include "launchjit-c/launchjit.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CommandLine.h"
@@ -103,12 +104,17 @@ public:
   llvm::cl::SubCommand Sub;
   /// What --help of the command opens with.
   const char *const Help;
+  /// For a command that runs a program: what stands behind "--", with a null
+  /// behind it. Other commands read what is there as arguments of theirs.
+  const bool TakesProgram;
+  llvm::ArrayRef<char *> Program;
 
   /// The exit status, or what went wrong.
   virtual llvm::Expected<int> run() = 0;
 
 protected:
-  Command(const char *Name, const char *Summary, const char *Help);
+  Command(const char *Name, const char *Summary, const char *Help,
+          bool TakesProgram = false);
 
   llvm::cl::opt<bool> JSON;
 };
@@ -145,10 +151,14 @@ using JSONStream = llvm::json::OStream;
 /// Writes one JSON object and a newline to the standard output.
 void printJSON(llvm::function_ref<void(JSONStream &)> Attributes);
 
+llvm::Error writeFile(llvm::StringRef Path, llvm::StringRef Bytes);
+
 /// "56,965".
 std::string grouped(uint64_t N);
 /// "56,965 bytes".
 std::string bytes(uint64_t N);
+/// "1 file", "56,965 files".
+std::string count(uint64_t N, llvm::StringRef One, llvm::StringRef Many);
 /// Three digits and a unit: "2.13 ms", "22.1 µs", "830 ns".
 std::string duration(uint64_t Nanoseconds);
 
