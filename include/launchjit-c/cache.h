@@ -83,13 +83,18 @@ LJ_API lj_error *lj_cache_list(const char *directory, size_t directory_size,
  * longest time, until `max_bytes` are left at most, or removes all; and
  * temporaries that nobody writes any more. `dry_run` only tells what would be
  * removed. `removed` and `num_temporaries` may be null. Where another process
- * is pruning, nothing is removed. An error unless the cache is
- * LJ_CACHE_READ_WRITE, but for a dry run. */
+ * is pruning, nothing is removed, and the error is LJ_ERROR_UNSUPPORTED. An
+ * error unless the cache is LJ_CACHE_READ_WRITE, but for a dry run. */
 LJ_API lj_error *lj_cache_prune(uint64_t max_bytes, int dry_run,
                                 lj_cache_listing **removed,
                                 size_t *num_temporaries);
 LJ_API lj_error *lj_cache_clear(int dry_run, lj_cache_listing **removed,
                                 size_t *num_temporaries);
+
+/* Reads a size as LAUNCHJIT_CACHE_MAX_SIZE spells it: "4096", "64K", "256M",
+ * "1G". */
+LJ_API lj_error *lj_parse_cache_size(const char *text, size_t size,
+                                     uint64_t *bytes);
 
 /* An entry that was read and checked to its last byte. */
 typedef struct lj_cache_entry lj_cache_entry;

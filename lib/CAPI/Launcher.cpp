@@ -82,15 +82,17 @@ lj_error *lj_stub_emit(const lj_signature *signature, lj_entry_kind entry,
   LJ_REQUIRE(signature);
   LJ_REQUIRE_ENTRY(entry);
   LJ_REQUIRE(bytes);
-  if (static_cast<unsigned>(output) > LJ_STUB_BITCODE)
-    return invalid(__func__, "output is " + Twine(int(output)) +
-                                 ", which is no lj_stub_output");
+  LJ_REQUIRE_OUTPUT(output);
   Expected<SmallVector<char, 0>> Code =
       emitStub(signature->S.abi(), static_cast<EntryKind>(entry),
                contractName(contract), static_cast<StubOutput>(output));
   if (!Code)
     return toC(Code.takeError());
   return toC(StringRef(Code->data(), Code->size()), bytes);
+}
+
+void lj_set_max_unused_launchers(size_t count) {
+  Engine::process().setMaxUnused(count);
 }
 
 const char *lj_entry_kind_name(lj_entry_kind entry) {

@@ -72,6 +72,10 @@ template <typename T> inline constexpr size_t FirstVersionSize = 0;
   template <> inline constexpr size_t FirstVersionSize<Type> = Size;           \
   static_assert(sizeof(Type) >= Size && std::is_trivially_copyable_v<Type>)
 LJ_FIRST_VERSION(lj_argument, 56);
+LJ_FIRST_VERSION(lj_cache_file, 72);
+LJ_FIRST_VERSION(lj_cache_info, 48);
+LJ_FIRST_VERSION(lj_cache_stats, 64);
+LJ_FIRST_VERSION(lj_cache_store, 32);
 LJ_FIRST_VERSION(lj_driver_info, 40);
 LJ_FIRST_VERSION(lj_kernel_info, 112);
 LJ_FIRST_VERSION(lj_kernel_options, 96);
@@ -135,6 +139,14 @@ inline bool isKnown(lj_entry_kind Entry) {
     if (lj_error *E = launchjit::checkStruct<Type>(__func__, #Argument, #Type, \
                                                    *Argument))                 \
       return E;                                                                \
+  } while (0)
+
+#define LJ_REQUIRE_OUTPUT(Argument)                                            \
+  do {                                                                         \
+    if (static_cast<unsigned>(Argument) > LJ_STUB_BITCODE)                     \
+      return launchjit::invalid(__func__, #Argument " is " +                   \
+                                              llvm::Twine(int(Argument)) +     \
+                                              ", which is no lj_stub_output"); \
   } while (0)
 
 #define LJ_REQUIRE_INDEX(Argument, Count)                                      \

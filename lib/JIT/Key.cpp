@@ -8,6 +8,7 @@
 #include "launchjit/JIT/Key.h"
 #include "launchjit/Cache/Entry.h"
 #include "launchjit/Codegen/Request.h"
+#include "launchjit/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Format.h"
@@ -43,6 +44,42 @@ std::string KeyFields::text() const {
      << "\nentry=" << entryName(Entry) << "\ncontract=" << Contract
      << "\nabi=" << CanonicalABI << "\n";
   return Text;
+}
+
+Expected<KeyFields> KeyFields::parse(StringRef Text) {
+  KeyFields F;
+  StringRef Rest = Text, Format, Stub, Entry, Generator, LLVM, Triple, CPU,
+            Features, Contract, CanonicalABI;
+  const std::pair<StringRef, StringRef *> Fields[] = {
+      {"format=", &Format},       {"stub-abi=", &Stub},
+      {"generator=", &Generator}, {"llvm=", &LLVM},
+      {"triple=", &Triple},       {"cpu=", &CPU},
+      {"features=", &Features},   {"entry=", &Entry},
+      {"contract=", &Contract},   {"abi=", &CanonicalABI}};
+  bool Right = true;
+  for (auto [Label, Value] : Fields) {
+    StringRef Line;
+    std::tie(Line, Rest) = Rest.split('\n');
+    Right &= Line.consume_front(Label);
+    *Value = Line;
+  }
+  Right &= !Format.getAsInteger(10, F.FormatVersion) &&
+           !Stub.getAsInteger(10, F.StubABI);
+  auto Kind = parseEntry(Entry);
+  if (Kind)
+    F.Entry = *Kind;
+  else
+    consumeError(Kind.takeError());
+  F.Generator = Generator.str();
+  F.LLVM = LLVM.str();
+  F.Triple = Triple.str();
+  F.CPU = CPU.str();
+  F.Features = Features.str();
+  F.Contract = Contract.str();
+  F.CanonicalABI = CanonicalABI.str();
+  if (!Right || !Kind || F.text() != Text)
+    return makeError(Status::Binary, "the text is no key: '" + Text + "'");
+  return F;
 }
 
 Key Key::hash(StringRef Text) {

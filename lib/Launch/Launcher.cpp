@@ -75,3 +75,25 @@ Expected<SmallVector<char, 0>> launchjit::emitStub(const ABI &A,
   ForkShield Shield;
   return compileStub(R);
 }
+
+Expected<SmallVector<char, 0>> launchjit::emitStub(StringRef KeyText,
+                                                   StubOutput Output) {
+  auto Fields = KeyFields::parse(KeyText);
+  if (!Fields)
+    return Fields.takeError();
+  auto A = ABI::parse(Fields->CanonicalABI);
+  if (!A)
+    return A.takeError();
+  if (Error E = checkContract(Fields->Contract))
+    return std::move(E);
+  std::string Ours = KeyFields::get(*A, Fields->Entry, Fields->Contract).text();
+  SmallVector<StringRef> Lines, OurLines;
+  KeyText.split(Lines, '\n');
+  StringRef(Ours).split(OurLines, '\n');
+  for (auto [Line, OurLine] : zip_equal(Lines, OurLines))
+    if (Line != OurLine)
+      return makeError(Status::Unsupported,
+                       "this build would not use the entry: its key has " +
+                           Line + ", here it is " + OurLine);
+  return emitStub(*A, Fields->Entry, Fields->Contract, Output);
+}

@@ -30,6 +30,23 @@ TEST(Key, TextHasEveryFieldWithItsLabel) {
   EXPECT_TRUE(F.CPU == "x86-64" || F.CPU == "generic");
 }
 
+TEST(Key, TextIsReadBackAndNothingElseIs) {
+  for (EntryKind Kind : {EntryKind::C, EntryKind::Packed, EntryKind::Python}) {
+    std::string Text =
+        KeyFields::get(abi("p_(i32)+g"), Kind, "launchjit").text();
+    auto F = KeyFields::parse(Text);
+    ASSERT_TRUE(bool(F)) << toString(F.takeError());
+    EXPECT_EQ(F->text(), Text);
+    EXPECT_EQ(F->Entry, Kind);
+    for (size_t Size = 0; Size != Text.size(); ++Size)
+      EXPECT_TRUE(errorToBool(
+          KeyFields::parse(StringRef(Text).take_front(Size)).takeError()))
+          << Size;
+    EXPECT_TRUE(errorToBool(KeyFields::parse(Text + "\n").takeError()));
+    EXPECT_TRUE(errorToBool(KeyFields::parse(Text + "x=1\n").takeError()));
+  }
+}
+
 TEST(Key, EveryFieldChangesIt) {
   const KeyFields Base = KeyFields::get(abi("pi32"), EntryKind::C, "launchjit");
   std::set<std::string> Keys = {Key::hash(Base.text()).str()};
