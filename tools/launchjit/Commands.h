@@ -20,10 +20,22 @@ CommandPtr makeIR();
 CommandPtr makeAssembly();
 CommandPtr makeObject();
 CommandPtr makeDoctor();
+CommandPtr makeCache();
+CommandPtr makeCachePath();
+CommandPtr makeCacheList();
+CommandPtr makeCacheStats();
+CommandPtr makeCacheShow();
+CommandPtr makeCacheVerify();
+CommandPtr makeCachePrune();
+CommandPtr makeCacheClear();
+CommandPtr makeCacheBundle();
 
-/// In the order of --help.
+/// --help sorts them.
 inline constexpr CommandPtr (*CommandMakers[])() = {
-    makeDemo, makeSignature, makeIR, makeAssembly, makeObject, makeDoctor};
+    makeDemo,       makeSignature,  makeIR,         makeAssembly,
+    makeObject,     makeDoctor,     makeCache,      makeCachePath,
+    makeCacheList,  makeCacheStats, makeCacheShow,  makeCacheVerify,
+    makeCachePrune, makeCacheClear, makeCacheBundle};
 
 } // namespace launchjit::tool
 

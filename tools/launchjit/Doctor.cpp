@@ -5,9 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cache.h"
 #include "Commands.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include <dlfcn.h>
 #include <mutex>
 #include <unistd.h>
@@ -50,8 +53,8 @@ public:
       : Command(
             "doctor", "Look at this machine and say what to do",
             "Looks at the library, at whether launchers can be made and run "
-            "here, at the\nCUDA driver and its devices, and at the environment "
-            "variables in force.\n\n"
+            "here, at the\nobject cache, the CUDA driver and its devices, and "
+            "at the environment variables\nin force. Nothing is changed.\n\n"
             "Exit status: 1 if something that this machine has, or that a "
             "LAUNCHJIT_...\nvariable asks for, does not work; 0 otherwise. A "
             "machine without an NVIDIA GPU\nis told so and is no problem, for "
@@ -62,6 +65,7 @@ public:
     readEnvironment();
     checkLibrary();
     checkLauncher();
+    checkCache();
     checkDriver();
     checkVariables();
     lj_set_log_sink(nullptr, nullptr);
@@ -157,8 +161,13 @@ private:
       find("code generator", State::Ok,
            "makes a launcher of " + bytes(Object.size));
 
+    // It is to be made here and now, and to leave nothing behind.
+    auto Nowhere = sized<lj_cache_store>();
+    Nowhere.get = [](void *, const char *, lj_cache_receive, void *) {};
+    lj_error_delete(lj_set_cache_store(&Nowhere));
     Expected<LauncherPtr> L =
         make<LauncherPtr>(lj_launcher_create, S->get(), LJ_ENTRY_C, nullptr);
+    lj_error_delete(lj_set_cache_store(nullptr));
     auto Info = sized<lj_launcher_info>();
     Error E = L ? check(lj_launcher_get_info(L->get(), &Info)) : L.takeError();
     if (E)
@@ -170,6 +179,68 @@ private:
                     ? " in " + duration(Info.compile_ns) + ", linked in " +
                           duration(Info.link_ns)
                     : std::string()));
+  }
+
+  void checkCache() {
+    Expected<CacheView> V = CacheView::read();
+    if (!V)
+      return find("cache", State::Problem, toString(V.takeError()));
+    if (V->Info.mode == LJ_CACHE_OFF)
+      return find("cache", State::Note,
+                  "off: each process compiles its launchers anew",
+                  "unset LAUNCHJIT_CACHE");
+    for (const CacheFolder &F : V->Folders)
+      checkCacheFolder(*V, F);
+    if (!V->Info.directory.size)
+      find("cache", State::Note, "none: " + V->whyNone(),
+           "set LAUNCHJIT_CACHE_DIR to a folder of the user's own");
+  }
+
+  void checkCacheFolder(const CacheView &V, const CacheFolder &F) {
+    StringRef Name = F.Own ? "cache" : "cache layer";
+    bool Asked = !value("LAUNCHJIT_CACHE_DIR").empty();
+    bool Exists = sys::fs::exists(F.Path);
+    if (!F.Problem.empty())
+      return find(Name, State::Problem, F.Problem,
+                  F.Own ? "until that is mended each process compiles its "
+                          "launchers anew; LAUNCHJIT_CACHE_DIR may name "
+                          "another place"
+                        : "mend that, or take it out of LAUNCHJIT_CACHE_PATH");
+    if (!F.Own && !Exists)
+      return find(Name, State::Problem, "there is no folder " + F.Path,
+                  "make it with launchjit cache bundle, or take it out of "
+                  "LAUNCHJIT_CACHE_PATH");
+    if (size_t Damaged = F.countDamaged())
+      return find(Name, State::Problem,
+                  F.Path + ": " + Twine(Damaged) + " of " +
+                      count(F.Files.size(), "entry", "entries") +
+                      " cannot be used",
+                  "launchjit cache verify says why");
+
+    // What the folder will be made in, if it does not exist yet.
+    StringRef Place = F.Path;
+    while (!sys::fs::exists(Place))
+      Place = sys::path::parent_path(Place);
+    if (F.Own && V.Info.mode == LJ_CACHE_READ_WRITE &&
+        access(Place.str().c_str(), W_OK | X_OK))
+      return find(Name, Asked ? State::Problem : State::Note,
+                  F.Path + " cannot be written: " + Place + ": " +
+                      sys::StrError(),
+                  "make it writable, set LAUNCHJIT_CACHE_DIR to another place, "
+                  "or LAUNCHJIT_CACHE=ro");
+    std::string Text = (V.mode() + Twine(", ") + F.Path).str();
+    if (!F.Own)
+      Text = F.Path;
+    if (!Exists)
+      return find(Name, State::Ok,
+                  Text + (V.Info.mode == LJ_CACHE_READ_WRITE
+                              ? ": will be made"
+                              : ": does not exist"));
+    Text += ": " + count(F.Files.size(), "entry", "entries") + ", " +
+            bytes(totalBytes(F.Files));
+    if (F.Own)
+      Text += " of at most " + grouped(V.Info.max_bytes);
+    find(Name, State::Ok, Text);
   }
 
   /// Whether there is something for an NVIDIA driver to drive: a PC's, WSL's

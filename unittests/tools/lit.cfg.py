@@ -1,6 +1,6 @@
 # Tests of the launchjit tool: RUN lines, read with FileCheck.
 #
-# Substitutions: %launchjit, %python, %kernels (the folder of the bundled
+# Substitutions: %launchjit, %python, %make_launchers and %forge_entry (see Inputs), %kernels (the folder of the bundled
 # kernels), %build and %root (the build's and the source's), %libdir ("lib"), %cuda_include.
 # LLVM's tools (FileCheck, not, llvm-readelf, ...) are called by name. Features:
 # terminal (the system has pseudo-terminals), gdb (it can trace), release (optimised, no sanitizer), asan or tsan, X86 or AArch64, llvm-19 to
@@ -31,6 +31,8 @@ config.environment["PATH"] = config.llvm_tools_dir + os.pathsep + config.environ
 
 config.substitutions += [
     ("%launchjit", os.path.join(config.launchjit_build_dir, "bin", "launchjit")),
+    ("%make_launchers", os.path.join(config.launchjit_build_dir, "bin", "launchjit-make-launchers")),
+    ("%forge_entry", os.path.join(config.launchjit_build_dir, "bin", "launchjit-forge-entry")),
     ("%python", sys.executable),
     ("%build", config.launchjit_build_dir),
     ("%root", config.launchjit_source_dir),
