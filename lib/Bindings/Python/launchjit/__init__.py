@@ -12,7 +12,7 @@ Importing the package, making launchers and reading binaries never touch the
 CUDA driver; the first launch does. Everything may be used from any thread.
 """
 
-from . import driver
+from . import cache, driver
 from ._errors import (
     ArgumentRangeError,
     ArgumentTypeError,
@@ -41,6 +41,7 @@ __all__ = [
     "Parameter",
     "Signature",
     "SignatureError",
+    "cache",
     "driver",
     "llvm_version",
 ]

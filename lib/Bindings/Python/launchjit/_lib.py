@@ -156,6 +156,40 @@ class RecordedLaunch(_Sized):
     ]
 
 
+class CacheInfo(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("mode", c_int),
+        ("directory", String),
+        ("num_layers", c_size_t),
+        ("max_bytes", c_uint64),
+    ]
+
+
+class CacheStats(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("hits", c_uint64),
+        ("misses", c_uint64),
+        ("stored", c_uint64),
+        ("damaged", c_uint64),
+        ("foreign", c_uint64),
+        ("failed", c_uint64),
+        ("pruned", c_uint64),
+    ]
+
+
+class CacheFile(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("directory", String),
+        ("path", String),
+        ("key", String),
+        ("bytes", c_uint64),
+        ("last_used", c_int64),
+    ]
+
+
 # What a fallible function returns: an lj_error to check, or null.
 _Error = c_void_p
 _handle = c_void_p
@@ -217,6 +251,19 @@ _FUNCTIONS = {
     "lj_kernel_name": (String, _handle),
     "lj_kernel_attributes": (POINTER(Attribute), _handle, POINTER(c_size_t)),
     "lj_kernel_load": (_Error, _handle, c_int),
+    "lj_cache_get_info": (_Error, POINTER(CacheInfo)),
+    "lj_cache_layer": (_Error, c_size_t, POINTER(String)),
+    "lj_cache_get_stats": (_Error, POINTER(CacheStats)),
+    "lj_cache_list": (_Error, c_char_p, c_size_t, _out),
+    "lj_cache_listing_size": (c_size_t, _handle),
+    "lj_cache_listing_get": (_Error, _handle, c_size_t, POINTER(CacheFile)),
+    "lj_cache_listing_delete": (None, _handle),
+    "lj_cache_prune": (_Error, c_uint64, c_int, _out, POINTER(c_size_t)),
+    "lj_cache_clear": (_Error, c_int, _out, POINTER(c_size_t)),
+    "lj_cache_entry_read": (_Error, c_char_p, c_size_t, _out),
+    "lj_cache_entry_object": (String, _handle),
+    "lj_cache_entry_recompile": (_Error, _handle, c_int, POINTER(Buffer)),
+    "lj_cache_entry_delete": (None, _handle),
     "lj_driver_get_info": (_Error, POINTER(DriverInfo)),
     "lj_driver_take_recorded": (_Error, _out),
     "lj_recorded_delete": (None, _handle),

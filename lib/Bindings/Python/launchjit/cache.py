@@ -1,0 +1,153 @@
+# Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The object cache: launchers' code, kept on disk for the next process.
+
+path: the user's own cache, a folder; None where there is no place for one.
+layers: the read-only caches that are searched before it, a tuple of paths.
+mode: "rw", "ro" or "off".
+max_bytes: above it, the least recently used entries go.
+
+LAUNCHJIT_CACHE, LAUNCHJIT_CACHE_DIR, LAUNCHJIT_CACHE_PATH and
+LAUNCHJIT_CACHE_MAX_SIZE set these when the process first uses the cache. No
+failure of it ever changes a result: each is a miss, and is counted.
+"""
+
+from __future__ import annotations
+
+from ctypes import c_uint64, c_void_p
+
+from . import _lib
+from ._errors import Error, check
+from ._lib import lib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    path: str | None
+    layers: tuple[str, ...]
+    mode: str
+    max_bytes: int
+
+_MODES = ("off", "ro", "rw")
+
+
+class Entry(_lib.Record):
+    """One file of a cache.
+
+    key: 32 hexadecimal digits.
+    path: of the file.
+    bytes: its size.
+    last_used: seconds since the epoch, to within an hour.
+    """
+
+    __slots__ = ("key", "path", "bytes", "last_used")
+
+
+def stats() -> dict[str, int]:
+    """What the cache did so far in this process: "hits" and "misses", what was
+    "stored", entries refused as "damaged", files and folders refused as
+    "foreign" for who may write them, system calls that "failed", and entries
+    "pruned"."""
+    result = _lib.CacheStats()
+    check(lib.lj_cache_get_stats(result))
+    return {name: getattr(result, name) for name, _ in result._fields_[1:]}
+
+
+def entries() -> list[Entry]:
+    """The entries of all caches that are searched, in that order."""
+    listing = c_void_p()
+    check(lib.lj_cache_list(None, 0, listing))
+    return _take(listing)
+
+
+def verify(recompile: bool = False) -> list[tuple[str, str]]:
+    """Reads every entry to its last byte; gives the path of each that is of no
+    use, and why. With `recompile`, each is compared with fresh code too, but
+    for those of other versions of the library or of LLVM."""
+    wrong = []
+    for entry in entries():
+        try:
+            _verify(entry.path.encode(), recompile)
+        except Error as error:
+            wrong.append((entry.path, str(error)))
+    return wrong
+
+
+def prune(max_bytes: int | None = None, *, dry_run: bool = False) -> list[Entry]:
+    """Removes the entries of the user's own cache that were not used for the
+    longest time, until at most `max_bytes` (those in force, unless given) are
+    left; gives what was removed, or with `dry_run` would be. Raises Error where
+    another process is pruning, or the mode is not "rw"."""
+    if max_bytes is None:
+        max_bytes = _info().max_bytes
+    listing = c_void_p()
+    check(lib.lj_cache_prune(c_uint64(max_bytes), dry_run, listing, None))
+    return _take(listing)
+
+
+def clear(*, dry_run: bool = False) -> list[Entry]:
+    """Removes every entry of the user's own cache, as prune does."""
+    listing = c_void_p()
+    check(lib.lj_cache_clear(dry_run, listing, None))
+    return _take(listing)
+
+
+def _info() -> _lib.CacheInfo:
+    result = _lib.CacheInfo()
+    check(lib.lj_cache_get_info(result))
+    return result
+
+
+def _take(listing) -> list[Entry]:
+    try:
+        return [_entry(listing, i) for i in range(lib.lj_cache_listing_size(listing))]
+    finally:
+        lib.lj_cache_listing_delete(listing)
+
+
+def _entry(listing, index) -> Entry:
+    file = _lib.CacheFile()
+    check(lib.lj_cache_listing_get(listing, index, file))
+    return Entry(str(file.key), str(file.path), file.bytes, file.last_used)
+
+
+# Of lj_stub_output and lj_status.
+_OBJECT, _NOT_FOUND, _UNSUPPORTED = 0, 7, 11
+
+
+def _verify(path: bytes, recompile: bool) -> None:
+    handle = c_void_p()
+    error = lib.lj_cache_entry_read(path, len(path), handle)
+    if error and lib.lj_error_status(error) == _NOT_FOUND:  # gone since it was listed
+        lib.lj_error_delete(error)
+        return
+    check(error)
+    try:
+        if not recompile:
+            return
+        fresh = _lib.Buffer()
+        error = lib.lj_cache_entry_recompile(handle, _OBJECT, fresh)
+        if error and lib.lj_error_status(error) == _UNSUPPORTED:
+            lib.lj_error_delete(error)
+            return
+        check(error)
+        if fresh.take() != lib.lj_cache_entry_object(handle).bytes():
+            raise Error("its code is not what is made of its key now")
+    finally:
+        lib.lj_cache_entry_delete(handle)
+
+
+def __getattr__(name):
+    if name == "path":
+        return str(_info().directory) or None
+    if name == "layers":
+        layer = _lib.String()
+        paths = []
+        for i in range(_info().num_layers):
+            check(lib.lj_cache_layer(i, layer))
+            paths.append(str(layer))
+        return tuple(paths)
+    if name == "mode":
+        return _MODES[_info().mode]
+    if name == "max_bytes":
+        return _info().max_bytes
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
