@@ -79,9 +79,9 @@ launchjit::tool::compareWithFreshCode(const lj_cache_entry &Entry) {
                   .first -
               Cached.begin();
   return Comparison{Comparison::Different,
-                    "its object is not what this build makes of the key: " +
-                        bytes(Cached.size()) + " instead of " +
-                        grouped(Fresh.size) + ", different from byte " +
+                    "its object (" + bytes(Cached.size()) +
+                        ") is not what this build makes of its key (" +
+                        bytes(Fresh.size) + "): they differ from byte " +
                         grouped(At) + " on"};
 }
 

@@ -307,7 +307,8 @@ public:
 
 private:
   struct Problem {
-    std::string Path, Text;
+    std::string Path;
+    std::string Text; ///< Names the path, too.
   };
 
   Error verify(const lj_cache_file &File) {
@@ -327,7 +328,9 @@ private:
     else if (C->Result == Comparison::OtherBuild)
       ++OtherBuild;
     else
-      Problems.push_back({str(File.path).str(), C->Text});
+      Problems.push_back(
+          {str(File.path).str(),
+           ("the cache entry " + str(File.path) + ": " + C->Text).str()});
     return Error::success();
   }
 
@@ -350,7 +353,7 @@ private:
   void writeText() const {
     for (const Problem &P : Problems) {
       WithColor(outs(), raw_ostream::RED) << "problem  ";
-      outs() << P.Path << ": " << P.Text << '\n';
+      outs() << P.Text << '\n';
     }
     outs() << count(Entries, "entry", "entries") << " read, "
            << count(Problems.size(), "problem", "problems") << '\n';

@@ -143,11 +143,15 @@ private:
       T.row({Label.str(), Value.str()});
     T.print(outs(), /*Heading=*/false);
     outs() << '\n';
-    if (Note.empty())
+    if (Note.empty()) {
       outs() << Assembly.str();
+      return;
+    }
+    outs() << "No assembly: " << Note << ".\nTo see the cached code: ";
+    if (ObjectPath.getNumOccurrences())
+      outs() << "objdump -d " << ObjectPath << '\n';
     else
-      outs() << "No assembly: " << Note << ".\nTo see the cached code: "
-             << "launchjit cache show " << str(File.key).take_front(8)
+      outs() << "launchjit cache show " << str(File.key).take_front(8)
              << " --object F && objdump -d F\n";
   }
 

@@ -213,7 +213,11 @@ public:
       return failure("cannot make a folder for the cache in the temporary "
                      "folder ($TMPDIR): " +
                      EC.message());
-    auto Remove = make_scope_exit([&] { sys::fs::remove_directories(Cache); });
+    auto Remove = make_scope_exit([&] {
+      if (std::error_code EC = sys::fs::remove_directories(Cache))
+        errs() << "launchjit: warning: cannot remove " << Cache << ": "
+               << EC.message() << '\n';
+    });
     setenv("LAUNCHJIT_CACHE", "rw", /*overwrite=*/1);
     setenv("LAUNCHJIT_CACHE_DIR", Cache.c_str(), /*overwrite=*/1);
     unsetenv("LAUNCHJIT_CACHE_PATH");

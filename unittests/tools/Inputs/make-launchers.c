@@ -9,36 +9,35 @@
 #include <stdio.h>
 #include <string.h>
 
-static int fail(lj_error *error) {
-  fprintf(stderr, "%s\n", lj_error_message(error));
-  lj_error_delete(error);
+static int fail(lj_error *E) {
+  fprintf(stderr, "%s\n", lj_error_message(E));
+  lj_error_delete(E);
   return 1;
 }
 
 /* Each argument is entry:signature; prints each launcher's origin and key. */
-int main(int count, char **arguments) {
-  for (int i = 1; i < count; ++i) {
-    char *text = strchr(arguments[i], ':');
-    lj_entry_kind entry;
-    lj_signature_options options = {.struct_size = sizeof options};
-    lj_signature *signature;
-    lj_launcher *launcher;
-    lj_launcher_info info = {.struct_size = sizeof info};
-    lj_error *error;
-    if (!text) {
-      fprintf(stderr, "usage: %s entry:signature...\n", arguments[0]);
+int main(int Count, char **Arguments) {
+  for (int I = 1; I < Count; ++I) {
+    char *Text = strchr(Arguments[I], ':');
+    lj_entry_kind Entry;
+    lj_signature_options Options = {.struct_size = sizeof Options};
+    lj_signature *S;
+    lj_launcher *L;
+    lj_launcher_info Info = {.struct_size = sizeof Info};
+    lj_error *E;
+    if (!Text) {
+      fprintf(stderr, "usage: %s entry:signature...\n", Arguments[0]);
       return 2;
     }
-    *text++ = '\0';
-    if ((error = lj_entry_kind_parse(arguments[i], &entry)) ||
-        (error =
-             lj_signature_parse(text, strlen(text), &options, &signature)) ||
-        (error = lj_launcher_create(signature, entry, NULL, &launcher)) ||
-        (error = lj_launcher_get_info(launcher, &info)))
-      return fail(error);
-    printf("%s %s\n", lj_origin_name(info.origin), info.key);
-    lj_launcher_delete(launcher);
-    lj_signature_delete(signature);
+    *Text++ = '\0';
+    if ((E = lj_entry_kind_parse(Arguments[I], &Entry)) ||
+        (E = lj_signature_parse(Text, strlen(Text), &Options, &S)) ||
+        (E = lj_launcher_create(S, Entry, NULL, &L)) ||
+        (E = lj_launcher_get_info(L, &Info)))
+      return fail(E);
+    printf("%s %s\n", lj_origin_name(Info.origin), Info.key);
+    lj_launcher_delete(L);
+    lj_signature_delete(S);
   }
   return 0;
 }
