@@ -208,20 +208,9 @@ public:
   Expected<int> run() override {
     if (Reload)
       return reload();
-    SmallString<128> Cache;
-    if (std::error_code EC = sys::fs::createUniqueDirectory("launchjit", Cache))
-      return failure("cannot make a folder for the cache in the temporary "
-                     "folder ($TMPDIR): " +
-                     EC.message());
-    auto Remove = make_scope_exit([&] {
-      if (std::error_code EC = sys::fs::remove_directories(Cache))
-        errs() << "launchjit: warning: cannot remove " << Cache << ": "
-               << EC.message() << '\n';
-    });
-    setenv("LAUNCHJIT_CACHE", "rw", /*overwrite=*/1);
-    setenv("LAUNCHJIT_CACHE_DIR", Cache.c_str(), /*overwrite=*/1);
+    // Every run is to show the same.
+    setenv("LAUNCHJIT_CACHE", All ? "off" : "rw", /*overwrite=*/1);
     unsetenv("LAUNCHJIT_CACHE_PATH");
-
     Expected<DemoDriver> Driver = DemoDriver::open();
     if (!Driver)
       return Driver.takeError();
@@ -434,6 +423,28 @@ Error showReload(Report &R) {
   return Error::success();
 }
 
+/// Makes the launcher, and loads it in another process from a cache of the
+/// demo's own.
+Expected<LauncherPtr> showCachedLauncher(const lj_signature &S, Report &R) {
+  SmallString<128> Cache;
+  if (std::error_code EC = sys::fs::createUniqueDirectory("launchjit", Cache))
+    return failure("cannot make a folder for the cache in the temporary "
+                   "folder ($TMPDIR): " +
+                   EC.message());
+  auto Remove = make_scope_exit([&] {
+    if (std::error_code EC = sys::fs::remove_directories(Cache))
+      errs() << "launchjit: warning: cannot remove " << Cache << ": "
+             << EC.message() << '\n';
+  });
+  setenv("LAUNCHJIT_CACHE_DIR", Cache.c_str(), /*overwrite=*/1);
+  Expected<LauncherPtr> L = showLauncher(S, R);
+  if (!L)
+    return L;
+  if (Error E = showReload(R))
+    return E;
+  return L;
+}
+
 Error Demo::showOne(const DemoDriver &Driver, Report &R) {
   R.fact("driver", Driver.json());
   R.step("driver", Driver.describe());
@@ -454,7 +465,7 @@ Error Demo::showOne(const DemoDriver &Driver, Report &R) {
   R.fact("signature", Text);
   R.fact("abi", Add.abi().str());
 
-  Expected<LauncherPtr> Launcher = showLauncher(*Add.Signature, R);
+  Expected<LauncherPtr> Launcher = showCachedLauncher(*Add.Signature, R);
   if (!Launcher)
     return Launcher.takeError();
 
@@ -507,8 +518,6 @@ Error Demo::showOne(const DemoDriver &Driver, Report &R) {
   R.fact("checked", checkedText(Add, Driver));
 
   if (Error E = showReuse(**Module, Add, *Function, Driver, R))
-    return E;
-  if (Error E = showReload(R))
     return E;
   R.line();
   R.line("launchjit's own part took " + duration(R.total()) +
