@@ -167,7 +167,6 @@ private:
     lj_error_delete(lj_set_cache_store(&Nowhere));
     Expected<LauncherPtr> L =
         make<LauncherPtr>(lj_launcher_create, S->get(), LJ_ENTRY_C, nullptr);
-    lj_error_delete(lj_set_cache_store(nullptr));
     auto Info = sized<lj_launcher_info>();
     Error E = L ? check(lj_launcher_get_info(L->get(), &Info)) : L.takeError();
     if (E)
