@@ -64,6 +64,7 @@ namespace {
 /// these.
 struct Figure {
   double Min = 0, Median = 0;
+  std::map<std::string, double> Counters; ///< Medians.
 };
 
 class Collector final : public benchmark::ConsoleReporter {
@@ -84,9 +85,11 @@ public:
       Figure &F = Figures[R.run_name.function_name];
       if (R.aggregate_name == "min")
         F.Min = Nanoseconds;
-      else if (R.aggregate_name == "median")
+      else if (R.aggregate_name == "median") {
         F.Median = Nanoseconds;
-      else if (R.run_type == Run::RT_Aggregate)
+        for (const auto &[Name, Value] : R.counters)
+          F.Counters[Name] = Value;
+      } else if (R.run_type == Run::RT_Aggregate)
         continue;
       else // Single runs are reported when they failed.
         Failed = true;
@@ -109,7 +112,25 @@ constexpr Goal Goals[] = {
     {"make a packed launcher, 19 parameters", "make/packed/19", nullptr, 250e3},
     {"make a python launcher, 19 parameters", "make/python/19", nullptr, 500e3},
     {"another kernel of a known ABI", "kernel/known_abi", nullptr, 2e3},
-    {"first launcher of a process, c", "process/c/19", nullptr, 5e6},
+    {"cached object to callable, c, 19", "cached/c/19", nullptr, 25e3},
+    {"cached object to callable, packed, 19", "cached/packed/19", nullptr,
+     25e3},
+    {"cached object to callable, python, 19", "cached/python/19", nullptr,
+     25e3},
+    {"cached object to callable, packed, 4", "cached/packed/4", nullptr, 25e3},
+    {"first launcher of a process, compiled", "process/c/19", nullptr, 5e6},
+    {"first launcher of a process, cached", "process_cached/c/19", nullptr,
+     1e6},
+    {"the same, were it one library", "process_cached/one_library", nullptr,
+     1e6},
+    {"1,000 packed launchers, no cache", "thousand/packed/off", nullptr, 0.3e9},
+    {"1,000 packed launchers, cold cache", "thousand/packed/cold", nullptr,
+     0.3e9},
+    {"1,000 python launchers, no cache", "thousand/python/off", nullptr, 0.6e9},
+    {"1,000 python launchers, cold cache", "thousand/python/cold", nullptr,
+     0.6e9},
+    {"1,000 packed launchers, cached", "thousand/packed/cached", nullptr, 40e6},
+    {"1,000 python launchers, cached", "thousand/python/cached", nullptr, 40e6},
     {"c, 4 arguments, over by hand", "call/c/4", "call/hand/4", 10},
     {"c, 19 arguments, over by hand", "call/c/19", "call/hand/19", 10},
     {"c, 4, over by hand with its context", "call/c/4", "call/hand_context/4",
@@ -140,10 +161,50 @@ void printGoals(const std::map<std::string, Figure> &Figures) {
   }
 }
 
+struct Bound {
+  const char *What;
+  const char *Benchmark;
+  const char *Counter;
+  double Most; ///< 0: told only.
+};
+
+constexpr Bound Bounds[] = {
+    {"resident MB, first launcher compiled", "process/c/19", "resident_MB", 0},
+    {"resident MB, first launcher cached", "process_cached/c/19", "resident_MB",
+     0},
+    {"resident bytes a launcher, packed, compiled", "thousand/packed/off",
+     "bytes_each", 8192},
+    {"resident bytes a launcher, python, compiled", "thousand/python/off",
+     "bytes_each", 8192},
+    {"resident bytes a launcher, packed, cached", "thousand/packed/cached",
+     "bytes_each", 8192},
+    {"resident bytes a launcher, python, cached", "thousand/python/cached",
+     "bytes_each", 8192},
+    {"more mappings after 1,000, compiled", "thousand/python/off", "mappings",
+     0.5},
+    {"more mappings after 1,000, cached", "thousand/python/cached", "mappings",
+     0.5},
+};
+
+void printBounds(const std::map<std::string, Figure> &Figures) {
+  std::printf("\n%-46s %12s %12s\n", "", "median", "at most");
+  for (const Bound &B : Bounds) {
+    auto At = Figures.find(B.Benchmark);
+    if (At == Figures.end())
+      continue;
+    double Value = At->second.Counters.at(B.Counter);
+    std::printf("%-46s %12.1f", B.What, Value);
+    if (B.Most)
+      std::printf(" %12.0f  %s", B.Most, Value <= B.Most ? "met" : "MISSED");
+    std::printf("\n");
+  }
+}
+
 } // namespace
 
 int main(int Count, char **Arguments) {
   setenv("LAUNCHJIT_DRIVER", "null", 1);
+  setenv("LAUNCHJIT_CACHE", "off", 1);
   unsetenv("LAUNCHJIT_JIT");
 
   // Repetitions of benchmarks that are compared share the machine's moods.
@@ -171,5 +232,6 @@ int main(int Count, char **Arguments) {
   Collector C;
   benchmark::RunSpecifiedBenchmarks(&C);
   printGoals(C.Figures);
+  printBounds(C.Figures);
   return C.Failed;
 }

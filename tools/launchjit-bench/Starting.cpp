@@ -1,13 +1,20 @@
-//===- Starting.cpp - The first launcher of a new process -----------------===//
+//===- Starting.cpp - Launchers in new processes --------------------------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each measurement is a process of its own, Start.c, with an object cache of
+// its own: off, empty, or filled by a process before it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Bench.h"
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
+#include <ftw.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,64 +23,155 @@ extern char **environ;
 
 using namespace launchjit::bench;
 
-static std::string helperPath() {
+static std::string ownFolder() {
   char Self[PATH_MAX];
   ssize_t Size = readlink("/proc/self/exe", Self, sizeof Self);
   std::string Path(Self, Size > 0 ? Size : 0);
-  return Path.substr(0, Path.rfind('/')) + "/launchjit-bench-start";
+  return Path.substr(0, Path.rfind('/'));
 }
 
-/// What the helper prints; empty if it failed.
-static std::string runHelper(const std::string &Kind,
-                             const std::string &Signature) {
+namespace {
+
+/// Gives new names in a folder that is removed when the program ends, and not
+/// earlier: ext4 is slow to make files where many were just deleted.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    char Name[] = "/tmp/launchjit-bench-XXXXXX";
+    if (mkdtemp(Name))
+      Path = Name;
+  }
+  ~TemporaryFolder() {
+    nftw(
+        Path.c_str(),
+        [](const char *Name, const struct stat *, int, FTW *) {
+          return ::remove(Name);
+        },
+        8, FTW_DEPTH | FTW_PHYS);
+  }
+  std::string fresh() { return Path + "/" + std::to_string(Next++); }
+
+private:
+  std::string Path;
+  unsigned Next = 0;
+};
+
+enum class Cache { Off, Empty, Filled };
+
+struct Setup {
+  lj_entry_kind Kind;
+  int Parameters;
+  int Count;
+  Cache With;
+  bool LoadsCodegen = false;
+};
+
+/// What Start.c prints.
+struct Result {
+  long long First, Total, Min, Median;
+  int Origin;
+  long Resident, Growth;
+  int Mappings;
+};
+
+} // namespace
+
+static bool run(const Setup &S, const std::string &Folder, Result &R) {
+  static const std::string Program = ownFolder() + "/launchjit-bench-start";
+  std::vector<std::string> Texts = {Program, std::to_string(S.Kind),
+                                    std::to_string(S.Parameters),
+                                    std::to_string(S.Count)};
+  if (S.LoadsCodegen)
+    Texts.push_back("liblaunchjit-codegen.so");
+  std::vector<char *> Arguments, Environment;
+  for (std::string &Text : Texts)
+    Arguments.push_back(Text.data());
+  Arguments.push_back(nullptr);
+  std::string Settings[] = {
+      S.With == Cache::Off ? "LAUNCHJIT_CACHE=off" : "LAUNCHJIT_CACHE=rw",
+      "LAUNCHJIT_CACHE_DIR=" + Folder, "LAUNCHJIT_CACHE_PATH="};
+  for (std::string &Setting : Settings)
+    Environment.push_back(Setting.data());
+  for (char **V = environ; *V; ++V)
+    Environment.push_back(*V);
+  Environment.push_back(nullptr);
+
   int Pipe[2];
   if (pipe(Pipe))
-    return "";
-  static const std::string Path = helperPath();
-  std::string Name = Path, K = Kind, S = Signature;
-  char *Arguments[] = {Name.data(), K.data(), S.data(), nullptr};
+    return false;
   posix_spawn_file_actions_t Actions;
   posix_spawn_file_actions_init(&Actions);
   posix_spawn_file_actions_adddup2(&Actions, Pipe[1], STDOUT_FILENO);
   posix_spawn_file_actions_addclose(&Actions, Pipe[0]);
   pid_t Child = -1;
-  int Failed =
-      posix_spawn(&Child, Path.c_str(), &Actions, nullptr, Arguments, environ);
+  int Failed = posix_spawn(&Child, Program.c_str(), &Actions, nullptr,
+                           Arguments.data(), Environment.data());
   posix_spawn_file_actions_destroy(&Actions);
   close(Pipe[1]);
-  char Text[64] = "";
+  char Text[256] = "";
   ssize_t Size = Failed ? 0 : read(Pipe[0], Text, sizeof Text - 1);
   close(Pipe[0]);
   int Status = 0;
   if (Failed || waitpid(Child, &Status, 0) != Child || Status || Size <= 0)
-    return "";
-  return std::string(Text, Size);
+    return false;
+  return std::sscanf(Text, "%lld %lld %lld %lld %d %ld %ld %d", &R.First,
+                     &R.Total, &R.Min, &R.Median, &R.Origin, &R.Resident,
+                     &R.Growth, &R.Mappings) == 8;
 }
 
-static void start(benchmark::State &S, lj_entry_kind Kind) {
-  std::string Signature = joined(nineteenTypes());
-  for (auto _ : S) {
-    long long Nanoseconds = 0;
-    int Origin = -1;
-    std::string Text = runHelper(std::to_string(Kind), Signature);
-    if (std::sscanf(Text.c_str(), "%lld %d", &Nanoseconds, &Origin) != 2) {
-      S.SkipWithError("launchjit-bench-start failed");
-      break;
+/// Measures processes of one kind; \p Time is what of each is the benchmark's.
+static void measure(benchmark::State &State, const Setup &S,
+                    long long Result::*Time) {
+  static TemporaryFolder Folder;
+  Result R{};
+  for (auto _ : State) {
+    std::string Own = Folder.fresh();
+    if ((S.With == Cache::Filled && !run(S, Own, R)) || !run(S, Own, R)) {
+      State.SkipWithError("launchjit-bench-start failed");
+      return;
     }
-    if (Origin != LJ_ORIGIN_COMPILED) {
-      S.SkipWithError("the launcher was not compiled");
-      break;
+    if (R.Origin !=
+        (S.With == Cache::Filled ? LJ_ORIGIN_CACHE : LJ_ORIGIN_COMPILED)) {
+      State.SkipWithError("the launchers came from elsewhere");
+      return;
     }
-    S.SetIterationTime(Nanoseconds * 1e-9);
+    State.SetIterationTime(R.*Time * 1e-9);
+  }
+  State.counters["resident_MB"] = R.Resident / 1e6;
+  if (S.Count > 24) {
+    State.counters["bytes_each"] = double(R.Growth) / (S.Count - 24);
+    State.counters["mappings"] = R.Mappings;
   }
 }
 
 void launchjit::bench::registerStarting() {
-  for (auto [Name, Kind] : Entries)
+  auto Add = [](const std::string &Name, const Setup &S,
+                long long Result::*Time, int Repetitions) {
     repeated(benchmark::RegisterBenchmark(
-                 (std::string("process/") + Name + "/19").c_str(),
-                 [Kind = Kind](benchmark::State &S) { start(S, Kind); }),
-             20, benchmark::kMicrosecond)
+                 Name.c_str(),
+                 [=](benchmark::State &State) { measure(State, S, Time); }),
+             Repetitions, benchmark::kMicrosecond)
         ->UseManualTime()
         ->Iterations(1);
+  };
+  for (auto [Name, Kind] : Entries) {
+    Add(std::string("process/") + Name + "/19", {Kind, 19, 1, Cache::Off},
+        &Result::First, 20);
+    Add(std::string("process_cached/") + Name + "/19",
+        {Kind, 19, 1, Cache::Filled}, &Result::First, 20);
+    Add(std::string("cached/") + Name + "/19", {Kind, 19, 200, Cache::Filled},
+        &Result::Median, 10);
+  }
+  Add("cached/packed/4", {LJ_ENTRY_PACKED, 4, 200, Cache::Filled},
+      &Result::Median, 10);
+  // What one library in place of two would take.
+  Add("process_cached/one_library", {LJ_ENTRY_C, 19, 1, Cache::Filled, true},
+      &Result::First, 20);
+  for (auto [Name, Kind] : {Entries[1], Entries[2]}) {
+    std::string Thousand = std::string("thousand/") + Name;
+    Add(Thousand + "/off", {Kind, 10, 1000, Cache::Off}, &Result::Total, 5);
+    Add(Thousand + "/cold", {Kind, 10, 1000, Cache::Empty}, &Result::Total, 5);
+    Add(Thousand + "/cached", {Kind, 10, 1000, Cache::Filled}, &Result::Total,
+        5);
+  }
 }
