@@ -7,7 +7,6 @@
 
 #include "Cache.h"
 #include "Commands.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -34,13 +33,12 @@ public:
       : Command(
             "cache bundle", "Make a read-only cache of what a program uses",
             "Runs a program with an empty cache in a new folder, and keeps "
-            "what "
-            "it stored there:\nexactly the launchers that it used. An image or "
-            "a package ships the folder, and sets\nLAUNCHJIT_CACHE_PATH to its "
-            "place; any user's process then loads from it what it\nneeds. "
-            "Everything but the program's own output goes away if the program "
-            "fails.\n\nWith --json the program's standard output goes to the "
-            "standard error.",
+            "what it stored there:\nexactly the launchers that it used. An "
+            "image or a package ships the folder, and sets\n"
+            "LAUNCHJIT_CACHE_PATH to its place; any user's process then loads "
+            "from it what it\nneeds. If the program fails, nothing is kept.\n\n"
+            "With --json the program's standard output goes to the standard "
+            "error.",
             /*TakesProgram=*/true),
         Folder(cl::Positional, cl::Required,
                cl::desc("<folder> -- <program> [<argument>...]"), cl::sub(Sub),
@@ -52,13 +50,13 @@ public:
                         "FOLDER -- PROGRAM [ARGUMENT...]");
     if (Error E = prepare())
       return E;
-    auto Discard = make_scope_exit([&] { discard(); });
-    if (Error E = runProgram())
-      return E;
-    if (Error E = finish())
-      return E;
-    Discard.release();
-    return ExitSuccess;
+    Error E = runProgram();
+    if (!E)
+      E = finish();
+    if (!E)
+      return ExitSuccess;
+    discard();
+    return std::move(E);
   }
 
 private:
@@ -101,7 +99,8 @@ private:
     return Error::success();
   }
 
-  /// Waits for the program, and hands on to it what a supervisor tells us.
+  /// Waits for the program, and hands on to it what a supervisor tells us. The
+  /// signals stay blocked afterwards, so that no half of a bundle is left.
   Error runProgram() {
     sigset_t Handled, Former;
     sigemptyset(&Handled);
@@ -109,8 +108,6 @@ private:
       sigaddset(&Handled, Signal);
     signal(SIGCHLD, SIG_DFL); // if it was ignored, there would be no status
     sigprocmask(SIG_BLOCK, &Handled, &Former);
-    auto Restore =
-        make_scope_exit([&] { sigprocmask(SIG_SETMASK, &Former, nullptr); });
 
     posix_spawnattr_t Attributes;
     posix_spawnattr_init(&Attributes);

@@ -7,7 +7,6 @@
 
 #include "Demo.h"
 #include "Commands.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -431,17 +430,14 @@ Expected<LauncherPtr> showCachedLauncher(const lj_signature &S, Report &R) {
     return failure("cannot make a folder for the cache in the temporary "
                    "folder ($TMPDIR): " +
                    EC.message());
-  auto Remove = make_scope_exit([&] {
-    if (std::error_code EC = sys::fs::remove_directories(Cache))
-      errs() << "launchjit: warning: cannot remove " << Cache << ": "
-             << EC.message() << '\n';
-  });
   setenv("LAUNCHJIT_CACHE_DIR", Cache.c_str(), /*overwrite=*/1);
   Expected<LauncherPtr> L = showLauncher(S, R);
-  if (!L)
-    return L;
-  if (Error E = showReload(R))
-    return E;
+  Error E = L ? showReload(R) : L.takeError();
+  if (std::error_code EC = sys::fs::remove_directories(Cache))
+    errs() << "launchjit: warning: cannot remove " << Cache << ": "
+           << EC.message() << '\n';
+  if (E)
+    return std::move(E);
   return L;
 }
 
