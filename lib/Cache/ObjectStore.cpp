@@ -9,7 +9,9 @@
 #include "launchjit/Cache/Entry.h"
 #include "launchjit/Cache/ObjectCache.h"
 #include "launchjit/Support/Error.h"
+#include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
+#include <mutex>
 
 using namespace llvm;
 using namespace launchjit;
@@ -96,7 +98,8 @@ namespace {
 
 class HostObjectStore final : public ObjectStore {
 public:
-  explicit HostObjectStore(const HostStore &Host) : Host(Host) {}
+  HostObjectStore(const HostStore &Host, const HostObjectStore *Before)
+      : Host(Host), Before(Before) {}
 
 protected:
   std::optional<Object> find(StringRef Name, StringRef KeyText) override {
@@ -126,12 +129,13 @@ protected:
 
 private:
   const HostStore Host;
+  /// Never freed, since another thread may be in it.
+  const HostObjectStore *const Before;
 };
 
 } // namespace
 
-/// Never freed: another thread may be in one.
-static std::atomic<ObjectStore *> TheHostStore{nullptr};
+static std::atomic<HostObjectStore *> TheHostStore{nullptr};
 
 ObjectStore &launchjit::processStore() {
   if (ObjectStore *Store = TheHostStore.load(std::memory_order_acquire))
@@ -140,6 +144,12 @@ ObjectStore &launchjit::processStore() {
 }
 
 void launchjit::setHostStore(const HostStore *Store) {
-  TheHostStore.store(Store ? new HostObjectStore(*Store) : nullptr,
-                     std::memory_order_release);
+  ForkShield Shield;
+  static std::mutex Lock;
+  static const HostObjectStore *Last;
+  std::lock_guard<std::mutex> Guard(Lock);
+  HostObjectStore *New = Store ? new HostObjectStore(*Store, Last) : nullptr;
+  if (New)
+    Last = New;
+  TheHostStore.store(New, std::memory_order_release);
 }

@@ -78,14 +78,20 @@ Expected<SmallVector<char, 0>> launchjit::emitStub(const ABI &A,
 
 Expected<SmallVector<char, 0>> launchjit::emitStub(StringRef KeyText,
                                                    StubOutput Output) {
+  // What cannot be read was written by another version.
+  auto Foreign = [](Error E) {
+    return makeError(Status::Unsupported,
+                     "this build would not use the entry: " +
+                         takeDetail(std::move(E)).Message);
+  };
   auto Fields = KeyFields::parse(KeyText);
   if (!Fields)
-    return Fields.takeError();
+    return Foreign(Fields.takeError());
   auto A = ABI::parse(Fields->CanonicalABI);
   if (!A)
-    return A.takeError();
+    return Foreign(A.takeError());
   if (Error E = checkContract(Fields->Contract))
-    return std::move(E);
+    return Foreign(std::move(E));
   std::string Ours = KeyFields::get(*A, Fields->Entry, Fields->Contract).text();
   SmallVector<StringRef> Lines, OurLines;
   KeyText.split(Lines, '\n');
