@@ -130,7 +130,7 @@ protected:
 private:
   const HostStore Host;
   /// Never freed, since another thread may be in it.
-  const HostObjectStore *const Before;
+  [[maybe_unused]] const HostObjectStore *const Before;
 };
 
 } // namespace
