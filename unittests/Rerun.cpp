@@ -26,14 +26,14 @@ bool launchjit::isRerun() {
   return true;
 }
 
-Exited launchjit::rerun(std::initializer_list<std::string> Settings) {
+Exited launchjit::rerun(std::initializer_list<std::string> Settings,
+                        std::string Program) {
   const testing::TestInfo *Test =
       testing::UnitTest::GetInstance()->current_test_info();
   std::string Filter = std::string("--gtest_filter=") +
                        Test->test_suite_name() + "." + Test->name();
   std::string Mark = std::string(RerunVariable) + "=1";
-  char Program[] = "/proc/self/exe";
-  char *Arguments[] = {Program, Filter.data(), nullptr};
+  char *Arguments[] = {Program.data(), Filter.data(), nullptr};
   std::vector<char *> Environment = {Mark.data()};
   for (const std::string &Setting : Settings)
     Environment.push_back(const_cast<char *>(Setting.c_str()));
@@ -51,8 +51,8 @@ Exited launchjit::rerun(std::initializer_list<std::string> Settings) {
   posix_spawn_file_actions_adddup2(&Actions, Pipe[1], 2);
   posix_spawn_file_actions_addclose(&Actions, Pipe[0]);
   pid_t Child = -1;
-  int Failed = posix_spawn(&Child, Program, &Actions, nullptr, Arguments,
-                           Environment.data());
+  int Failed = posix_spawn(&Child, Program.c_str(), &Actions, nullptr,
+                           Arguments, Environment.data());
   posix_spawn_file_actions_destroy(&Actions);
   close(Pipe[1]);
   char Buffer[4096];

@@ -24,8 +24,9 @@ bool isRerun();
 
 /// Runs the calling test alone in a fresh process: nothing is compiled, opened
 /// or logged there yet, and the environment is read anew. \p Settings, each
-/// "NAME=value", go before ours.
-Exited rerun(std::initializer_list<std::string> Settings = {});
+/// "NAME=value", go before ours. \p Program is a copy of this one.
+Exited rerun(std::initializer_list<std::string> Settings = {},
+             std::string Program = "/proc/self/exe");
 
 } // namespace launchjit
 

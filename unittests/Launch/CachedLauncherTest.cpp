@@ -23,8 +23,10 @@
 #include <cerrno>
 #include <csignal>
 #include <grp.h>
+#include <sys/auxv.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -410,6 +412,26 @@ TEST_F(CachedLauncherTest, NoHomeIsNoCache) {
                       "XDG_CACHE_HOME=", "LAUNCHJIT_CACHE_DIR=", Home});
     EXPECT_EQ(E.Status, 0) << Home << "\n" << E.Output;
   }
+}
+
+/// Its user would choose what a program of another user's rights runs.
+TEST_F(CachedLauncherTest, OffUnderSetuid) {
+  if (isRerun()) {
+    ASSERT_NE(getauxval(AT_SECURE), 0u);
+    EXPECT_EQ(CacheOptions::fromEnvironment().Mode, CacheMode::Off);
+    return;
+  }
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can make a program setuid";
+  struct statvfs FS;
+  if (statvfs(Root.c_str(), &FS) == 0 && (FS.f_flag & ST_NOSUID))
+    GTEST_SKIP() << Root << " is mounted nosuid";
+  std::string Program = Root + "/setuid";
+  ASSERT_FALSE(sys::fs::copy_file("/proc/self/exe", Program));
+  ASSERT_EQ(chown(Program.c_str(), 54321, 54321), 0);
+  ASSERT_EQ(chmod(Program.c_str(), 04755), 0);
+  Exited E = rerun({"LAUNCHJIT_CACHE=rw"}, Program);
+  EXPECT_EQ(E.Status, 0) << E.Output;
 }
 
 //===----------------------------------------------------------------------===//
