@@ -18,7 +18,7 @@ import statistics
 import struct
 import sys
 import time
-from ctypes import c_uint64, create_string_buffer
+from ctypes import byref, c_size_t, c_uint64, c_void_p, create_string_buffer
 
 import launchjit as lj
 from launchjit._errors import check
