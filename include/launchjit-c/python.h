@@ -26,11 +26,24 @@ struct _object; /* CPython's PyObject */
 LJ_API lj_error *lj_python_initialize(struct _object *const *exceptions,
                                       size_t count);
 
+/* A new reference to the base class of the package's Kernel, whose subscript
+ * makes kernel[grid](...) fast. Null before lj_python_initialize. */
+LJ_API struct _object *lj_python_kernel_base(void);
+
+/* What a callable checks besides types and ranges. */
+typedef enum lj_python_checks {
+  LJ_PYTHON_CHECK_MEMORY = 1, /* the GPU can access what a pointer leads to */
+  LJ_PYTHON_CHECK_DEVICE = 2, /* tensors are on the launch's device */
+  LJ_PYTHON_CHECK_STRICT = 4  /* element types, contiguity and divisibility are
+                                 as the signature says */
+} lj_python_checks;
+
 /* A new reference to a callable (grid, stream, *arguments) that launches the
- * kernel and keeps it alive. Needs lj_python_initialize first: before it, null
- * and no exception. Otherwise null comes with a Python exception set; so does a
- * null kernel, and one of lj_kernel_with, whose overrides would be lost. */
-LJ_API struct _object *lj_python_callable(lj_kernel *kernel);
+ * kernel and keeps it alive; `checks` are of lj_python_checks. Needs
+ * lj_python_initialize first: before it, null and no exception. Otherwise null
+ * comes with a Python exception set; so does a null kernel, and one of
+ * lj_kernel_with, whose overrides would be lost. */
+LJ_API struct _object *lj_python_callable(lj_kernel *kernel, unsigned checks);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,7 @@ struct _object; // CPython's PyObject
 
 namespace launchjit {
 
-inline constexpr uint32_t StubABIVersion = 1;
+inline constexpr uint32_t StubABIVersion = 2;
 
 /// The entry kinds. The values are those of lj_entry_kind and never change.
 enum class EntryKind : uint8_t {
@@ -55,10 +55,21 @@ enum class StubError : uint32_t {
   NullArgument = 1, ///< A struct's or a packed argument's address is null.
 };
 
-/// On the stack of a python stub: what the helpers hand each other.
+/// On the stack of a python stub: what the helpers hand each other. A stub
+/// only gives the address along.
 struct StubPythonLaunch {
+  const StubKernel *Kernel;
+  _object *Self; ///< What the entry was called with.
   int64_t Grid[3];
   void *Stream;
+  /// Gives the stream on which the first tensor's framework works now; null
+  /// where the caller named a stream, or no tensor tells.
+  int (*WorkStream)(int32_t DeviceType, int32_t Device, void **Stream);
+  void *After;         ///< A stream to wait for, if any.
+  int32_t WantsStream; ///< The caller named none.
+  int32_t Device;      ///< Of the first tensor that tells; -1 before.
+  uint32_t DeviceSlot; ///< Which parameter told.
+  uint32_t Reserved;
 };
 
 /// The functions that generated code calls.
@@ -80,20 +91,19 @@ struct StubTable {
 
   // The Python part is null until Python imports the package.
 
-  /// Checks the count of arguments and converts grid and stream; 0, or -1
-  /// with a Python exception.
-  int (*PythonBegin)(const StubKernel *K, _object *const *Args, ptrdiff_t N,
+  /// Fills \p L, checks the count of arguments and converts grid and stream;
+  /// 0, or -1 with a Python exception.
+  int (*PythonBegin)(_object *Self, _object *const *Args, ptrdiff_t N,
                      StubPythonLaunch *L) = nullptr;
   /// Borrowed items of the tuple \p Tuple, which must have \p Count; null
   /// with a Python exception. The array \p Items has room for them.
-  int (*PythonUnpack)(const StubKernel *K, _object *Tuple, uint32_t Count,
+  int (*PythonUnpack)(const StubPythonLaunch *L, _object *Tuple, uint32_t Count,
                       uint32_t Slot, _object **Items) = nullptr;
   /// Launches without the GIL: None, or null with a Python exception.
-  _object *(*PythonLaunch)(const StubKernel *K, const StubPythonLaunch *L,
-                           void *Buffer) = nullptr;
+  _object *(*PythonLaunch)(StubPythonLaunch *L, void *Buffer) = nullptr;
   /// Indexed by ParamKind up to TensorMap: converts \p Value for slot \p Slot
   /// and stores it at \p To; 0, or -1 with a Python exception.
-  int (*PythonConvert[unsigned(ParamKind::TensorMap) + 1])(const StubKernel *K,
+  int (*PythonConvert[unsigned(ParamKind::TensorMap) + 1])(StubPythonLaunch *L,
                                                            _object *Value,
                                                            void *To,
                                                            uint32_t Slot) = {};
@@ -108,7 +118,7 @@ static_assert(offsetof(StubTable, PythonBegin) == 32 &&
               offsetof(StubTable, PythonUnpack) == 40 &&
               offsetof(StubTable, PythonLaunch) == 48 &&
               offsetof(StubTable, PythonConvert) == 56);
-static_assert(sizeof(StubPythonLaunch) == 32);
+static_assert(sizeof(StubPythonLaunch) == 80);
 static_assert(unsigned(ParamKind::Pointer) == NumScalars &&
               unsigned(ParamKind::TensorMap) == NumScalars + 2);
 

@@ -10,12 +10,18 @@
 
 using namespace launchjit;
 
+static_assert(int(LJ_PYTHON_CHECK_MEMORY) == CheckMemory);
+static_assert(int(LJ_PYTHON_CHECK_DEVICE) == CheckDevice);
+static_assert(int(LJ_PYTHON_CHECK_STRICT) == CheckStrict);
+
 lj_error *lj_python_initialize(struct _object *const *exceptions,
                                size_t count) {
   LJ_REQUIRE_ARRAY(exceptions, count);
   return toC(initializePython(exceptions, count));
 }
 
-struct _object *lj_python_callable(lj_kernel *kernel) {
-  return pythonCallable(kernel ? &dataOf(kernel) : nullptr);
+struct _object *lj_python_kernel_base(void) { return pythonKernelBase(); }
+
+struct _object *lj_python_callable(lj_kernel *kernel, unsigned checks) {
+  return pythonCallable(kernel ? &dataOf(kernel) : nullptr, checks);
 }

@@ -35,7 +35,7 @@ void StubBuilder::convertPython(const ABIType &T, Value *Object,
                       static_cast<unsigned>(T.Kind) * sizeof(void *);
     Value *Failed =
         B.CreateCall(Type, helper(Offset),
-                     {Kernel, Object, at(Buffer, A.slots()[SlotIndex].Offset),
+                     {Launch, Object, at(Buffer, A.slots()[SlotIndex].Offset),
                       B.getInt32(SlotIndex)});
     returnNullIf(B.CreateIsNotNull(Failed));
     ++SlotIndex;
@@ -51,7 +51,7 @@ void StubBuilder::convertPython(const ABIType &T, Value *Object,
                                   B.getInt32Ty(), B.getPtrTy()},
                                  false);
   Value *Failed = B.CreateCall(Type, helper(offsetof(StubTable, PythonUnpack)),
-                               {Kernel, Object, B.getInt32(T.Elements.size()),
+                               {Launch, Object, B.getInt32(T.Elements.size()),
                                 B.getInt32(SlotIndex), Items});
   returnNullIf(B.CreateIsNotNull(Failed));
   for (auto [I, Element] : enumerate(T.Elements))
@@ -66,7 +66,7 @@ Function *StubBuilder::buildPython(StringRef Name) {
                  {B.getPtrTy(), B.getPtrTy(), B.getInt64Ty()});
   Value *Self = F->getArg(0), *Args = F->getArg(1), *Count = F->getArg(2);
   createBuffer();
-  auto *Launch =
+  Launch =
       B.CreateAlloca(ArrayType::get(B.getInt64Ty(),
                                     sizeof(StubPythonLaunch) / sizeof(int64_t)),
                      nullptr, "launch");
@@ -79,7 +79,7 @@ Function *StubBuilder::buildPython(StringRef Name) {
       {B.getPtrTy(), B.getPtrTy(), B.getInt64Ty(), B.getPtrTy()}, false);
   returnNullIf(B.CreateIsNotNull(
       B.CreateCall(BeginType, helper(offsetof(StubTable, PythonBegin)),
-                   {Kernel, Args, Count, Launch})));
+                   {Self, Args, Count, Launch})));
 
   unsigned SlotIndex = 0;
   for (auto [I, T] : enumerate(A.parameters()))
@@ -89,11 +89,10 @@ Function *StubBuilder::buildPython(StringRef Name) {
                       at(Args, (FirstArgument + I) * sizeof(void *)), Align(8)),
                   SlotIndex);
 
-  auto *LaunchType = FunctionType::get(
-      B.getPtrTy(), {B.getPtrTy(), B.getPtrTy(), B.getPtrTy()}, false);
-  B.CreateRet(B.CreateCall(LaunchType,
-                           helper(offsetof(StubTable, PythonLaunch)),
-                           {Kernel, Launch, Buffer}));
+  auto *LaunchType =
+      FunctionType::get(B.getPtrTy(), {B.getPtrTy(), B.getPtrTy()}, false);
+  B.CreateRet(B.CreateCall(
+      LaunchType, helper(offsetof(StubTable, PythonLaunch)), {Launch, Buffer}));
   B.SetInsertPoint(FailBlock);
   B.CreateRet(ConstantPointerNull::get(B.getPtrTy()));
   return F;

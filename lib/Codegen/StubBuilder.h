@@ -54,6 +54,7 @@ private:
   llvm::Function *F = nullptr;
   llvm::Value *Kernel = nullptr;
   llvm::Value *Table = nullptr;
+  llvm::Value *Launch = nullptr; ///< Of python stubs: a StubPythonLaunch.
   llvm::Value *Buffer = nullptr;
 
   /// Where a failing check goes; made by the first check.

@@ -356,6 +356,32 @@ LJ_ENTRIES {
     return CUDA_SUCCESS;
   }
 
+  LJ_ENTRY cuEventRecord(CUevent Event, CUstream Stream) {
+    Locked S;
+    if (!S)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    const launchjit::recording::Event *E = S->Events.find(Event);
+    CUcontext C;
+    if (!E)
+      return CUDA_ERROR_INVALID_HANDLE;
+    if (CUresult R = S->contextOf(Stream, C))
+      return R;
+    return E->Owner == C ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  }
+
+  LJ_ENTRY cuStreamWaitEvent(CUstream Stream, CUevent Event, unsigned Flags) {
+    Locked S;
+    if (!S)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    CUcontext C;
+    if (CUresult R = S->contextOf(Stream, C))
+      return R;
+    if (!S->Events.find(Event))
+      return CUDA_ERROR_INVALID_HANDLE;
+    return Flags & ~unsigned(CU_EVENT_WAIT_EXTERNAL) ? CUDA_ERROR_INVALID_VALUE
+                                                     : CUDA_SUCCESS;
+  }
+
   LJ_ENTRY cuEventDestroy(CUevent Event) {
     Locked S;
     if (!S)

@@ -153,14 +153,21 @@ static Error fillScratch(const KernelData &D, const int64_t Grid[3],
   return Error::success();
 }
 
+/// The device that the arguments are on, and the parameter that told; negative
+/// where nothing told.
+struct Whence {
+  int Device;
+  uint32_t Slot;
+};
+
 /// The launch with everything that is rare: the driver is not open, the
 /// function not loaded in the context, no context current, the grid too large,
 /// the driver refused. \p Refusal is what it said to a first try, if there was
 /// one; that is repeated only where this finds something to mend. \p Pushed
 /// says that the first try had its context current.
 static Error launchSlowly(const KernelData &D, const int64_t Grid[3],
-                          void *Stream, void *Buffer, CUresult Refusal,
-                          bool Pushed) {
+                          void *Stream, void *Buffer, const Whence &From,
+                          CUresult Refusal, bool Pushed) {
   KernelState &S = *D.State;
   for (unsigned Axis = 0; Axis != 3; ++Axis)
     if (Grid[Axis] < 0)
@@ -203,6 +210,15 @@ static Error launchSlowly(const KernelData &D, const int64_t Grid[3],
   for (unsigned Axis = 0; Axis != 3; ++Axis)
     if (Grid[Axis] > static_cast<int64_t>(P->GridLimit[Axis]))
       return gridError(S, Axis, Grid[Axis], P->GridLimit[Axis]);
+  if (From.Device >= 0 && From.Device != P->Device)
+    return makeError(
+        {Status::ArgumentValue,
+         S.describe() + ", " + describeSlot(S.Sig, From.Slot) +
+             ": it is on device " + std::to_string(From.Device) +
+             ", but the launch's stream is on device " +
+             std::to_string(P->Device) +
+             "; launch on a stream of its device, or allow peer access",
+         From.Slot});
   if (D.HasScratch)
     if (Error E = fillScratch(D, Grid, Stream, Buffer))
       return E;
@@ -212,8 +228,9 @@ static Error launchSlowly(const KernelData &D, const int64_t Grid[3],
   return R == CUDA_SUCCESS ? Error::success() : diagnoseLaunch(D, *P, R, Grid);
 }
 
-int launchjit::launchPacked(const StubKernel *K, int64_t X, int64_t Y,
-                            int64_t Z, void *Stream, void *Buffer) {
+LLVM_ATTRIBUTE_ALWAYS_INLINE
+static int launch(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
+                  void *Stream, void *Buffer, Whence From) {
   const auto &D = *static_cast<const KernelData *>(K);
   if (X == 0 || Y == 0 || Z == 0)
     return 0;
@@ -235,7 +252,8 @@ int launchjit::launchPacked(const StubKernel *K, int64_t X, int64_t Y,
   if (LLVM_LIKELY(R == CUDA_SUCCESS && P && Context && !D.HasScratch &&
                   static_cast<uint64_t>(X) <= P->GridLimit[0] &&
                   static_cast<uint64_t>(Y) <= P->GridLimit[1] &&
-                  static_cast<uint64_t>(Z) <= P->GridLimit[2])) {
+                  static_cast<uint64_t>(Z) <= P->GridLimit[2] &&
+                  (From.Device < 0 || From.Device == P->Device))) {
     if (LLVM_LIKELY(!Push || Drv.cuCtxPushCurrent(Context) == CUDA_SUCCESS)) {
       Refusal = callDriver(Drv, D, P->Function, Grid, Stream, Buffer);
       if (Push)
@@ -244,7 +262,18 @@ int launchjit::launchPacked(const StubKernel *K, int64_t X, int64_t Y,
         return 0;
     }
   }
-  if (Error E = launchSlowly(D, Grid, Stream, Buffer, Refusal, Push))
+  if (Error E = launchSlowly(D, Grid, Stream, Buffer, From, Refusal, Push))
     return setLastLaunchError(std::move(E));
   return 0;
+}
+
+int launchjit::launchPacked(const StubKernel *K, int64_t X, int64_t Y,
+                            int64_t Z, void *Stream, void *Buffer) {
+  return launch(K, X, Y, Z, Stream, Buffer, {-1, 0});
+}
+
+int launchjit::launchFromDevice(const StubKernel *K, int64_t X, int64_t Y,
+                                int64_t Z, void *Stream, void *Buffer,
+                                int Device, uint32_t Slot) {
+  return launch(K, X, Y, Z, Stream, Buffer, {Device, Slot});
 }

@@ -58,6 +58,10 @@ void setInterpretedPython(void *Entry);
 /// StubTable::Launch and StubTable::Fail: see there.
 int launchPacked(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
                  void *Stream, void *Buffer);
+/// The same, for arguments that lie on \p Device, as parameter \p Slot told: a
+/// launch on another one is an error. Negative: nothing told.
+int launchFromDevice(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
+                     void *Stream, void *Buffer, int Device, uint32_t Slot);
 int failArgument(const StubKernel *K, StubError Code, uint32_t Slot,
                  uint64_t Value);
 

@@ -34,6 +34,31 @@ constexpr Symbol Symbols[] = {
 
 } // namespace
 
+/// The layout that reads ints of all kinds as CPython's own function does.
+static CPython::IntLayout findIntLayout(CPython C) {
+  for (auto Layout : {CPython::TaggedSize, CPython::SignedSize}) {
+    C.Ints = Layout;
+    bool Right = true;
+    for (int64_t Value :
+         {int64_t(0), int64_t(1), int64_t(-1), int64_t(7), int64_t(300),
+          int64_t(-300), int64_t(65536), (int64_t(1) << 30) - 1,
+          1 - (int64_t(1) << 30), int64_t(1) << 30, -(int64_t(1) << 30),
+          int64_t(1) << 32, int64_t(1) << 60, INT64_MIN}) {
+      PyObject *Int = C.PyLong_FromLongLong(Value);
+      int64_t Read = 0;
+      bool IsSmall = Value > -(int64_t(1) << 30) && Value < int64_t(1) << 30;
+      Right &= Int && peekInt(C, Int, Read) == IsSmall &&
+               (!IsSmall || Read == Value);
+      if (Int)
+        C.Py_DecRef(Int);
+    }
+    if (Right)
+      return Layout;
+  }
+  C.PyErr_Clear();
+  return CPython::Unknown;
+}
+
 Error launchjit::python::findCPython(CPython &C) {
   CPython Found = {};
   for (const Symbol &S : Symbols) {
@@ -65,6 +90,7 @@ Error launchjit::python::findCPython(CPython &C) {
   if (!Found.TypeOffset)
     return makeError(Status::Unsupported,
                      "this CPython's object header is unknown");
+  Found.Ints = findIntLayout(Found);
   C = Found;
   return Error::success();
 }

@@ -18,6 +18,8 @@
 #include "launchjit/Support/Error.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 struct _object; // CPython's PyObject
 
@@ -63,8 +65,28 @@ struct PyType_Spec {
   PyType_Slot *slots;
 };
 
-enum : int { METH_FASTCALL = 0x80, Py_tp_dealloc = 52, Py_tp_free = 74 };
+struct PyMemberDef {
+  const char *name;
+  int type;
+  Py_ssize_t offset;
+  int flags;
+  const char *doc;
+};
+
+enum : int { METH_FASTCALL = 0x80, T_PYSSIZET = 19, READONLY = 1 };
+enum : int {
+  Py_mp_subscript = 5,
+  Py_tp_call = 50,
+  Py_tp_dealloc = 52,
+  Py_tp_members = 72,
+  Py_tp_free = 74,
+};
 enum : int { PyBUF_SIMPLE = 0, PyBUF_FORMAT = 4, PyBUF_ND = 8 };
+enum : unsigned {
+  Py_TPFLAGS_BASETYPE = 1u << 10,
+  Py_TPFLAGS_HAVE_VECTORCALL = 1u << 11,
+  Py_TPFLAGS_DEFAULT = 1u << 18, ///< HAVE_VERSION_TAG
+};
 enum : unsigned long {
   Py_TPFLAGS_LONG_SUBCLASS = 1ul << 24,
   Py_TPFLAGS_LIST_SUBCLASS = 1ul << 25,
@@ -74,6 +96,9 @@ enum : unsigned long {
 // return type, name, parameters
 #define LJ_PYTHON_FUNCTIONS(X)                                                 \
   X(void, PyBuffer_Release, (Py_buffer *))                                     \
+  X(void *, PyCapsule_GetPointer, (PyObject *, const char *))                  \
+  X(int, PyCallable_Check, (PyObject *))                                       \
+  X(PyObject *, PyCFunction_GetSelf, (PyObject *))                             \
   X(PyObject *, PyCFunction_NewEx, (PyMethodDef *, PyObject *, PyObject *))    \
   X(void, PyErr_Clear, ())                                                     \
   X(int, PyErr_ExceptionMatches, (PyObject *))                                 \
@@ -83,18 +108,24 @@ enum : unsigned long {
   X(void, PyEval_RestoreThread, (void *))                                      \
   X(void *, PyEval_SaveThread, ())                                             \
   X(double, PyFloat_AsDouble, (PyObject *))                                    \
+  X(PyObject *, PyImport_GetModule, (PyObject *))                              \
   X(PyObject *, PyList_AsTuple, (PyObject *))                                  \
   X(long long, PyLong_AsLongLongAndOverflow, (PyObject *, int *))              \
   X(unsigned long long, PyLong_AsUnsignedLongLong, (PyObject *))               \
   X(PyObject *, PyLong_FromLongLong, (long long))                              \
   X(PyObject *, PyNumber_Index, (PyObject *))                                  \
+  X(PyObject *, PyNumber_Long, (PyObject *))                                   \
   X(PyObject *, PyObject_CallFunctionObjArgs, (PyObject *, ...))               \
   X(PyObject *, PyObject_GetAttr, (PyObject *, PyObject *))                    \
   X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))            \
   X(int, PyObject_GetBuffer, (PyObject *, Py_buffer *, int))                   \
+  X(PyObject *, PyObject_GetItem, (PyObject *, PyObject *))                    \
+  X(int, PyObject_IsTrue, (PyObject *))                                        \
   X(int, PyObject_SetAttrString, (PyObject *, const char *, PyObject *))       \
   X(PyObject *, PyObject_Str, (PyObject *))                                    \
   X(PyObject *, PyObject_Type, (PyObject *))                                   \
+  X(PyObject *, PyObject_VectorcallMethod,                                     \
+    (PyObject *, PyObject *const *, size_t, PyObject *))                       \
   X(PyObject *, PyTuple_GetItem, (PyObject *, Py_ssize_t))                     \
   X(Py_ssize_t, PyTuple_Size, (PyObject *))                                    \
   X(PyObject *, PyType_FromSpec, (PyType_Spec *))                              \
@@ -105,6 +136,7 @@ enum : unsigned long {
   X(PyObject *, PyUnicode_DecodeUTF8,                                          \
     (const char *, Py_ssize_t, const char *))                                  \
   X(PyObject *, PyUnicode_InternFromString, (const char *))                    \
+  X(PyObject *, PyVectorcall_Call, (PyObject *, PyObject *, PyObject *))       \
   X(void, Py_DecRef, (PyObject *))                                             \
   X(void, Py_IncRef, (PyObject *))
 
@@ -112,6 +144,7 @@ enum : unsigned long {
 #define LJ_PYTHON_OBJECTS(X)                                                   \
   X(PyBool_Type)                                                               \
   X(PyLong_Type)                                                               \
+  X(PyTuple_Type)                                                              \
   X(_Py_NoneStruct)                                                            \
   X(_Py_TrueStruct)
 
@@ -119,15 +152,31 @@ enum : unsigned long {
 #define LJ_PYTHON_EXCEPTIONS(X)                                                \
   X(PyExc_AttributeError)                                                      \
   X(PyExc_BufferError)                                                         \
+  X(PyExc_KeyError)                                                            \
   X(PyExc_OverflowError)                                                       \
   X(PyExc_TypeError)                                                           \
   X(PyExc_ValueError)
 
 // Names of attributes, interned.
 #define LJ_PYTHON_NAMES(X)                                                     \
+  X(_C)                                                                        \
+  X(__cuda_array_interface__)                                                  \
   X(__cuda_stream__)                                                           \
+  X(__dlpack_c_exchange_api__)                                                 \
+  X(_cuda_getCurrentRawStream)                                                 \
+  X(cuda)                                                                      \
   X(cuda_stream)                                                               \
-  X(data_ptr)
+  X(data)                                                                      \
+  X(data_ptr)                                                                  \
+  X(handle)                                                                    \
+  X(_launch)                                                                   \
+  X(is_initialized)                                                            \
+  X(launch)                                                                    \
+  X(shape)                                                                     \
+  X(stream)                                                                    \
+  X(strides)                                                                   \
+  X(torch)                                                                     \
+  X(typestr)
 
 inline constexpr size_t NumStatuses = static_cast<size_t>(Status::Internal) + 1;
 
@@ -150,8 +199,13 @@ struct CPython {
   /// Where an object keeps its type, bytes: free-threaded builds have a larger
   /// header.
   size_t TypeOffset;
+  /// How an int of one digit lies behind its type. CPython has had two ways;
+  /// Unknown is one that none of them reads rightly.
+  enum IntLayout { Unknown, SignedSize, TaggedSize } Ints;
   /// The type of a callable's `self`, see Callable.cpp.
   PyObject *SelfType;
+  /// See GridLaunch.h.
+  PyObject *KernelBase, *GridLaunchType;
 };
 
 // NOLINTEND(readability-identifier-naming)
@@ -170,6 +224,34 @@ inline bool hasFlag(PyObject *O, unsigned long Flag) {
   return Py.PyType_GetFlags(typeOf(O)) & Flag;
 }
 inline bool isBool(PyObject *O) { return typeOf(O) == Py.PyBool_Type; }
+/// The value of an exact int of one digit (below 2^30), read where it lies:
+/// with many arguments the calls are what a launch costs. False for others.
+inline bool peekInt(const CPython &C, PyObject *O, int64_t &Value) {
+  // Since 3.12 the low bits of the size tell the sign, before it was the
+  // size's.
+  const char *Body =
+      reinterpret_cast<char *>(O) + C.TypeOffset + sizeof(void *);
+  intptr_t Size;
+  uint32_t Digit;
+  std::memcpy(&Size, Body, sizeof Size);
+  std::memcpy(&Digit, Body + sizeof Size, sizeof Digit);
+  switch (C.Ints) {
+  case CPython::TaggedSize:
+    if (static_cast<uintptr_t>(Size) >= 16)
+      return false;
+    Value = (1 - (Size & 3)) * int64_t(Digit);
+    return true;
+  case CPython::SignedSize:
+    if (Size < -1 || Size > 1)
+      return false;
+    Value = Size * int64_t(Digit);
+    return true;
+  case CPython::Unknown:
+    break;
+  }
+  return false;
+}
+
 /// An int or one of a subclass, bool included.
 inline bool isInt(PyObject *O) {
   return typeOf(O) == Py.PyLong_Type || hasFlag(O, Py_TPFLAGS_LONG_SUBCLASS);

@@ -15,9 +15,9 @@
 #include "CPython.h"
 #include "Convert.h"
 #include "Entry.h"
+#include "GridLaunch.h"
+#include "Pointer.h"
 #include "Raise.h"
-#include "launchjit/Bindings/Python/Glue.h"
-#include "launchjit/Launch/Kernel.h"
 
 using namespace llvm;
 using namespace launchjit;
@@ -25,20 +25,12 @@ using namespace launchjit::python;
 
 namespace {
 
-struct PythonSelf {
-  char Header[PythonSelfKernelOffset]; ///< CPython's, at most so large.
-  const StubKernel *Data;
-  const Kernel *Owner; ///< Retained; null in one that Python code made.
-  char *Name;          ///< Allocated by malloc.
-  PyMethodDef Method;  ///< The function refers to it.
-};
-static_assert(offsetof(PythonSelf, Data) == PythonSelfKernelOffset);
-
 void deallocSelf(PyObject *O) {
   auto *Self = reinterpret_cast<PythonSelf *>(O);
   PyObject *Type = typeOf(O);
   const Kernel *Owner = Self->Owner;
   free(Self->Name);
+  forgetPointerTypes(*Self);
   reinterpret_cast<void (*)(void *)>(Py.PyType_GetSlot(Type, Py_tp_free))(O);
   Py.Py_DecRef(Type);
   if (!Owner)
@@ -72,7 +64,9 @@ Error launchjit::initializePython(_object *const *Exceptions, size_t Count) {
     C.Py_IncRef(C.Exceptions[I]);
   }
   C.SelfType = makeSelfType(C);
-  if (!C.SelfType) {
+  C.KernelBase = makeKernelBase(C);
+  C.GridLaunchType = makeGridLaunchType(C);
+  if (!C.SelfType || !C.KernelBase || !C.GridLaunchType) {
     C.PyErr_Clear();
     return makeError(Status::Internal, "CPython cannot make a type");
   }
@@ -89,7 +83,13 @@ Error launchjit::initializePython(_object *const *Exceptions, size_t Count) {
   return Error::success();
 }
 
-_object *launchjit::pythonCallable(const KernelData *D) {
+_object *launchjit::pythonKernelBase() {
+  if (Py.KernelBase)
+    Py.Py_IncRef(Py.KernelBase);
+  return Py.KernelBase;
+}
+
+_object *launchjit::pythonCallable(const KernelData *D, unsigned Checks) {
   if (!Py.SelfType)
     return nullptr;
   if (!D || D != &D->Owner->data()) {
@@ -118,6 +118,8 @@ _object *launchjit::pythonCallable(const KernelData *D) {
   K.Retain();
   Self->Owner = &K;
   Self->Data = &K.data();
+  Self->NumArguments = K.signature().parameters().size();
+  Self->Checks = Checks;
   Self->Method = {Self->Name, (*L)->entry(), METH_FASTCALL, nullptr};
   return Py.PyCFunction_NewEx(&Self->Method, Object.get(), nullptr);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Convert.h"
+#include "Pointer.h"
 #include "launchjit/Launch/Kernel.h"
 #include "launchjit/Launch/Values.h"
 #include <limits>
@@ -15,6 +16,8 @@ using namespace launchjit;
 using namespace launchjit::python;
 
 Fit launchjit::python::toSigned(PyObject *Int, int64_t &Value) {
+  if (LLVM_LIKELY(peekInt(Py, Int, Value)))
+    return Fit::Yes;
   int Overflow;
   Value = Py.PyLong_AsLongLongAndOverflow(Int, &Overflow);
   if (Overflow)
@@ -57,12 +60,56 @@ int launchjit::python::toAddress(const Subject &S, PyObject *O,
 
 namespace {
 
+/// What an integer parameter holds, known where its converter is compiled.
+template <ParamKind Kind> struct Integer;
+template <> struct Integer<ParamKind::I1> {
+  using Type = bool;
+};
+template <> struct Integer<ParamKind::U1> {
+  using Type = bool;
+};
+template <> struct Integer<ParamKind::I8> {
+  using Type = int8_t;
+};
+template <> struct Integer<ParamKind::I16> {
+  using Type = int16_t;
+};
+template <> struct Integer<ParamKind::I32> {
+  using Type = int32_t;
+};
+template <> struct Integer<ParamKind::I64> {
+  using Type = int64_t;
+};
+template <> struct Integer<ParamKind::U8> {
+  using Type = uint8_t;
+};
+template <> struct Integer<ParamKind::U16> {
+  using Type = uint16_t;
+};
+template <> struct Integer<ParamKind::U32> {
+  using Type = uint32_t;
+};
+template <> struct Integer<ParamKind::U64> {
+  using Type = uint64_t;
+};
+
 template <ParamKind Kind>
-int convertInt(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
-  Ref Int(asInt({K, Slot}, O));
+int convertInt(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
+  using Limits = std::numeric_limits<typename Integer<Kind>::Type>;
+  constexpr int64_t Min = Limits::min();
+  constexpr uint64_t Max = Limits::max();
+  constexpr size_t Size = sizeof(typename Integer<Kind>::Type);
+  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type)) {
+    int64_t Value;
+    if (LLVM_LIKELY(toSigned(O, Value) == Fit::Yes && Value >= Min &&
+                    (Value < 0 || static_cast<uint64_t>(Value) <= Max))) {
+      std::memcpy(To, &Value, Size); // little-endian
+      return 0;
+    }
+  }
+  Ref Int(asInt({L->Kernel, Slot}, O));
   if (!Int)
     return -1;
-  const IntegerRange Range = integerRange(Kind);
   uint64_t Bits;
   Fit F;
   if constexpr (Kind == ParamKind::U64) {
@@ -70,18 +117,17 @@ int convertInt(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
   } else {
     int64_t Value;
     F = toSigned(Int.get(), Value);
-    if (F == Fit::Yes &&
-        (Value < Range.Min || Value > static_cast<int64_t>(Range.Max)))
+    if (F == Fit::Yes && (Value < Min || Value > static_cast<int64_t>(Max)))
       F = Fit::No;
     Bits = Value;
   }
   if (F == Fit::No)
-    raise({K, Slot}, Status::ArgumentRange,
-          valueText(Int.get()) + " does not fit; allowed is " +
-              Twine(Range.Min) + " to " + Twine(Range.Max));
+    raise({L->Kernel, Slot}, Status::ArgumentRange,
+          valueText(Int.get()) + " does not fit; allowed is " + Twine(Min) +
+              " to " + Twine(Max));
   if (F != Fit::Yes)
     return -1;
-  std::memcpy(To, &Bits, scalarSize(Kind)); // little-endian
+  std::memcpy(To, &Bits, Size);
   return 0;
 }
 
@@ -107,7 +153,7 @@ Fit boolOfBuffer(PyObject *O, uint8_t &Value) {
 }
 
 template <ParamKind Kind>
-int convertBool(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
+int convertBool(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
   auto *Byte = static_cast<uint8_t *>(To);
   if (isBool(O)) {
     *Byte = O == Py._Py_TrueStruct;
@@ -115,53 +161,29 @@ int convertBool(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
   }
   Fit F = isInt(O) ? Fit::No : boolOfBuffer(O, *Byte);
   if (F == Fit::No)
-    return convertInt<Kind>(K, O, To, Slot);
+    return convertInt<Kind>(L, O, To, Slot);
   return F == Fit::Yes ? 0 : -1;
 }
 
 template <ParamKind Kind>
-int convertFloat(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
+int convertFloat(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
   double Value = Py.PyFloat_AsDouble(O);
   if (Value == -1.0 && Py.PyErr_Occurred()) {
     if (!isInt(O) || !Py.PyErr_ExceptionMatches(Py.PyExc_OverflowError))
-      return raiseWrongType({K, Slot}, "a number", O);
+      return raiseWrongType({L->Kernel, Slot}, "a number", O);
     Py.PyErr_Clear();
-    return raise({K, Slot}, Status::ArgumentRange,
+    return raise({L->Kernel, Slot}, Status::ArgumentRange,
                  valueText(O) + " does not fit into a float");
   }
   if (storeFloat(Kind, Value, To))
     return 0;
-  return raise({K, Slot}, Status::ArgumentRange,
+  return raise({L->Kernel, Slot}, Status::ArgumentRange,
                valueText(O) + " does not fit; the largest fp16 is 65504");
 }
 
-int convertPointer(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
-  static constexpr char Expected[] =
-      "an int, None or an object with data_ptr()";
-  uint64_t Address = 0;
-  if (isInt(O)) {
-    if (toAddress({K, Slot}, O, Expected, Address))
-      return -1;
-  } else if (!isNone(O)) {
-    Ref Method(Py.PyObject_GetAttr(O, Py.Names.data_ptr));
-    if (!Method) {
-      if (!Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))
-        return -1;
-      Py.PyErr_Clear();
-      return raiseWrongType({K, Slot}, Expected, O);
-    }
-    Ref Result(Py.PyObject_CallFunctionObjArgs(Method.get(), nullptr));
-    if (!Result || toAddress({K, Slot}, Result.get(),
-                             "data_ptr() to return an int", Address))
-      return -1;
-  }
-  std::memcpy(To, &Address, sizeof(Address));
-  return 0;
-}
-
 /// Structs and tensor maps.
-int convertBytes(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
-  size_t Size = static_cast<const KernelData *>(K)
+int convertBytes(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
+  size_t Size = static_cast<const KernelData *>(L->Kernel)
                     ->Owner->signature()
                     .abi()
                     .slots()[Slot]
@@ -171,10 +193,11 @@ int convertBytes(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
     // NumPy raises ValueError where BufferError is meant.
     if (!Py.PyErr_ExceptionMatches(Py.PyExc_BufferError) &&
         !Py.PyErr_ExceptionMatches(Py.PyExc_ValueError))
-      return raiseWrongType(
-          {K, Slot}, "a bytes-like object of " + Twine(Size) + " bytes", O);
+      return raiseWrongType({L->Kernel, Slot},
+                            "a bytes-like object of " + Twine(Size) + " bytes",
+                            O);
     Py.PyErr_Clear();
-    return raise({K, Slot}, Status::ArgumentValue,
+    return raise({L->Kernel, Slot}, Status::ArgumentValue,
                  "its bytes are not contiguous");
   }
   size_t Given = View.len;
@@ -183,7 +206,7 @@ int convertBytes(const StubKernel *K, PyObject *O, void *To, uint32_t Slot) {
   Py.PyBuffer_Release(&View);
   if (Given == Size)
     return 0;
-  return raise({K, Slot}, Status::ArgumentValue,
+  return raise({L->Kernel, Slot}, Status::ArgumentValue,
                "expected " + Twine(Size) + " bytes, got " + Twine(Given));
 }
 

@@ -7,7 +7,10 @@
 
 #include "Entry.h"
 #include "Convert.h"
+#include "Pointer.h"
 #include "Raise.h"
+#include "Self.h"
+#include "Stream.h"
 #include "launchjit/Launch/Kernel.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -37,6 +40,9 @@ static int raiseCount(const StubKernel *K, size_t Wanted, ptrdiff_t N) {
 }
 
 static int convertDimension(const Subject &S, PyObject *O, int64_t &Value) {
+  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type) &&
+      toSigned(O, Value) == Fit::Yes)
+    return 0;
   Ref Int(asInt(S, O));
   if (!Int)
     return -1;
@@ -47,13 +53,27 @@ static int convertDimension(const Subject &S, PyObject *O, int64_t &Value) {
   return F == Fit::Yes ? 0 : -1;
 }
 
+static constexpr char ExpectedGrid[] = "an int or a tuple of 1 to 3 ints";
+static constexpr Subject WholeGrid = {nullptr, 0, "grid"};
+
+static int convertDimensions(PyObject *Tuple, int64_t (&Grid)[3]) {
+  static constexpr Subject Each[] = {{nullptr, 0, "grid[0]"},
+                                     {nullptr, 0, "grid[1]"},
+                                     {nullptr, 0, "grid[2]"}};
+  Py_ssize_t Size = Py.PyTuple_Size(Tuple);
+  if (Size < 1 || Size > 3)
+    return raise(WholeGrid, Status::ArgumentType,
+                 Twine("expected ") + ExpectedGrid + ", got " + Twine(Size));
+  for (Py_ssize_t I = 0; I < Size; ++I)
+    if (convertDimension(Each[I], Py.PyTuple_GetItem(Tuple, I), Grid[I]))
+      return -1;
+  return 0;
+}
+
 static int convertGrid(PyObject *O, int64_t (&Grid)[3]) {
-  static constexpr char Expected[] = "an int or a tuple of 1 to 3 ints";
-  constexpr Subject Whole = {nullptr, 0, "grid"};
-  constexpr Subject Each[] = {{nullptr, 0, "grid[0]"},
-                              {nullptr, 0, "grid[1]"},
-                              {nullptr, 0, "grid[2]"}};
   Grid[0] = Grid[1] = Grid[2] = 1;
+  if (LLVM_LIKELY(typeOf(O) == Py.PyTuple_Type))
+    return convertDimensions(O, Grid);
   // A list can change while its items are converted.
   bool IsList = hasFlag(O, Py_TPFLAGS_LIST_SUBCLASS);
   Ref Copy(IsList ? Py.PyList_AsTuple(O) : nullptr);
@@ -63,73 +83,23 @@ static int convertGrid(PyObject *O, int64_t (&Grid)[3]) {
   if (!IsList && !hasFlag(O, Py_TPFLAGS_TUPLE_SUBCLASS)) {
     Ref Int(isInt(O) ? nullptr : Py.PyNumber_Index(O));
     if (!isInt(O) && !Int)
-      return raiseWrongType(Whole, Expected, O);
-    return convertDimension(Whole, Int ? Int.get() : O, Grid[0]);
+      return raiseWrongType(WholeGrid, ExpectedGrid, O);
+    return convertDimension(WholeGrid, Int ? Int.get() : O, Grid[0]);
   }
-  Py_ssize_t Size = Py.PyTuple_Size(Tuple);
-  if (Size < 1 || Size > 3)
-    return raise(Whole, Status::ArgumentType,
-                 Twine("expected ") + Expected + ", got " + Twine(Size));
-  for (Py_ssize_t I = 0; I < Size; ++I)
-    if (convertDimension(Each[I], Py.PyTuple_GetItem(Tuple, I), Grid[I]))
-      return -1;
-  return 0;
+  return convertDimensions(Tuple, Grid);
 }
 
-/// The handle behind a stream that is neither int nor None: a new reference.
-/// Null without an exception where \p O is no stream.
-static PyObject *streamHandle(PyObject *O) {
-  constexpr Subject Protocol = {nullptr, 0, "stream"};
-  Ref Method(Py.PyObject_GetAttr(O, Py.Names.__cuda_stream__));
-  if (Method) {
-    Ref Pair(Py.PyObject_CallFunctionObjArgs(Method.get(), nullptr));
-    if (!Pair)
-      return nullptr;
-    if (!hasFlag(Pair.get(), Py_TPFLAGS_TUPLE_SUBCLASS) ||
-        Py.PyTuple_Size(Pair.get()) < 2) {
-      raise(Protocol, Status::ArgumentType,
-            "expected __cuda_stream__() to return (version, handle)");
-      return nullptr;
-    }
-    PyObject *Handle = Py.PyTuple_GetItem(Pair.get(), 1);
-    Py.Py_IncRef(Handle);
-    return Handle;
-  }
-  if (!Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))
-    return nullptr;
-  Py.PyErr_Clear();
-  PyObject *Handle = Py.PyObject_GetAttr(O, Py.Names.cuda_stream);
-  if (!Handle && Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))
-    Py.PyErr_Clear();
-  return Handle;
-}
-
-static int convertStream(PyObject *O, void *&Stream) {
-  static constexpr char Expected[] =
-      "an int, None or an object with __cuda_stream__() or cuda_stream";
-  constexpr Subject S = {nullptr, 0, "stream"};
-  uint64_t Handle = 0;
-  if (isInt(O)) {
-    if (toAddress(S, O, Expected, Handle))
-      return -1;
-  } else if (!isNone(O)) {
-    Ref Object(streamHandle(O));
-    if (!Object)
-      return Py.PyErr_Occurred() ? -1 : raiseWrongType(S, Expected, O);
-    if (toAddress(S, Object.get(), "the stream's handle to be an int", Handle))
-      return -1;
-  }
-  Stream = reinterpret_cast<void *>(Handle);
-  return 0;
-}
-
-int launchjit::python::begin(const StubKernel *K, PyObject *const *Args,
+int launchjit::python::begin(PyObject *Object, PyObject *const *Args,
                              ptrdiff_t N, StubPythonLaunch *L) {
-  size_t Wanted = kernelOf(K).signature().parameters().size();
-  if (N < 2 || size_t(N) - 2 != Wanted)
-    return raiseCount(K, Wanted, N);
-  return convertGrid(Args[0], L->Grid) || convertStream(Args[1], L->Stream) ? -1
-                                                                            : 0;
+  const auto *Self = reinterpret_cast<PythonSelf *>(Object);
+  L->Self = Object;
+  L->Kernel = Self->Data;
+  L->WorkStream = nullptr;
+  L->After = nullptr;
+  L->Device = -1;
+  if (N < 2 || size_t(N) - 2 != Self->NumArguments)
+    return raiseCount(L->Kernel, Self->NumArguments, N);
+  return convertGrid(Args[0], L->Grid) || beginStream(L, Args[1]) ? -1 : 0;
 }
 
 /// How many of the kernel's parameters \p P has.
@@ -175,8 +145,9 @@ static std::string describeTuple(const StubKernel *K, uint32_t Slot,
   return "argument " + std::to_string(Slot);
 }
 
-int launchjit::python::unpack(const StubKernel *K, PyObject *Tuple,
+int launchjit::python::unpack(const StubPythonLaunch *L, PyObject *Tuple,
                               uint32_t Count, uint32_t Slot, PyObject **Items) {
+  const StubKernel *K = L->Kernel;
   bool IsTuple = hasFlag(Tuple, Py_TPFLAGS_TUPLE_SUBCLASS);
   Py_ssize_t Size = IsTuple ? Py.PyTuple_Size(Tuple) : 0;
   if (!IsTuple || Size != Py_ssize_t(Count)) {
@@ -193,11 +164,17 @@ int launchjit::python::unpack(const StubKernel *K, PyObject *Tuple,
   return 0;
 }
 
-PyObject *launchjit::python::launch(const StubKernel *K,
-                                    const StubPythonLaunch *L, void *Buffer) {
+PyObject *launchjit::python::launch(StubPythonLaunch *L, void *Buffer) {
+  if (L->WantsStream || L->After)
+    if (finishStream(L))
+      return nullptr;
+  unsigned Checks = selfOf(L).Checks;
+  if (LLVM_UNLIKELY(Checks & CheckStrict) && checkHints(L, Buffer))
+    return nullptr;
+  int Device = Checks & CheckDevice ? L->Device : -1;
   void *ThreadState = Py.PyEval_SaveThread();
-  int Failed =
-      launchPacked(K, L->Grid[0], L->Grid[1], L->Grid[2], L->Stream, Buffer);
+  int Failed = launchFromDevice(L->Kernel, L->Grid[0], L->Grid[1], L->Grid[2],
+                                L->Stream, Buffer, Device, L->DeviceSlot);
   Py.PyEval_RestoreThread(ThreadState);
   if (Failed) {
     raise(*lastLaunchError());
@@ -211,7 +188,7 @@ namespace {
 
 /// Packs the arguments of one interpreted launch.
 struct Packer {
-  const StubKernel *K;
+  StubPythonLaunch &L;
   ArrayRef<Slot> Slots;
   char *Buffer;
   uint32_t NextSlot = 0;
@@ -227,14 +204,15 @@ int Packer::pack(ArrayRef<ABIType> Types, PyObject *const *Values) {
       continue;
     if (Type.Kind == ParamKind::Tuple) {
       SmallVector<PyObject *, 8> Items(Type.Elements.size());
-      if (K->Table->PythonUnpack(K, Values[I], Items.size(), NextSlot,
-                                 Items.data()) ||
+      if (L.Kernel->Table->PythonUnpack(&L, Values[I], Items.size(), NextSlot,
+                                        Items.data()) ||
           pack(Type.Elements, Items.data()))
         return -1;
       continue;
     }
-    auto *Convert = K->Table->PythonConvert[static_cast<unsigned>(Type.Kind)];
-    if (Convert(K, Values[I], Buffer + Slots[NextSlot].Offset, NextSlot))
+    auto *Convert =
+        L.Kernel->Table->PythonConvert[static_cast<unsigned>(Type.Kind)];
+    if (Convert(&L, Values[I], Buffer + Slots[NextSlot].Offset, NextSlot))
       return -1;
     ++NextSlot;
   }
@@ -247,14 +225,14 @@ PyObject *launchjit::python::interpretedEntry(PyObject *Self,
   auto *K = *reinterpret_cast<const StubKernel **>(
       reinterpret_cast<char *>(Self) + PythonSelfKernelOffset);
   StubPythonLaunch L;
-  if (K->Table->PythonBegin(K, Args, N, &L))
+  if (K->Table->PythonBegin(Self, Args, N, &L))
     return nullptr;
   const ABI &A = kernelOf(K).signature().abi();
   // The hidden parameters are null, and larger buffers are on the heap.
   SmallVector<uint64_t, MaxParameterBytes / sizeof(uint64_t)> Buffer(
       llvm::divideCeil(A.size(), sizeof(uint64_t)));
-  Packer P{K, A.slots(), reinterpret_cast<char *>(Buffer.data())};
+  Packer P{L, A.slots(), reinterpret_cast<char *>(Buffer.data())};
   if (P.pack(A.parameters(), Args + 2))
     return nullptr;
-  return K->Table->PythonLaunch(K, &L, Buffer.data());
+  return K->Table->PythonLaunch(&L, Buffer.data());
 }

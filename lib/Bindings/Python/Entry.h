@@ -14,11 +14,11 @@
 namespace launchjit::python {
 
 /// StubTable::PythonBegin, PythonUnpack and PythonLaunch.
-int begin(const StubKernel *K, PyObject *const *Args, ptrdiff_t N,
+int begin(PyObject *Self, PyObject *const *Args, ptrdiff_t N,
           StubPythonLaunch *L);
-int unpack(const StubKernel *K, PyObject *Tuple, uint32_t Count, uint32_t Slot,
-           PyObject **Items);
-PyObject *launch(const StubKernel *K, const StubPythonLaunch *L, void *Buffer);
+int unpack(const StubPythonLaunch *L, PyObject *Tuple, uint32_t Count,
+           uint32_t Slot, PyObject **Items);
+PyObject *launch(StubPythonLaunch *L, void *Buffer);
 
 /// The python entry of every ABI.
 PyObject *interpretedEntry(PyObject *Self, PyObject *const *Args, Py_ssize_t N);

@@ -31,12 +31,26 @@ struct KernelData;
 /// that are null. May be called again: the last call counts. Needs the GIL.
 llvm::Error initializePython(_object *const *Exceptions, size_t Count);
 
+/// A new reference to the base class of the package's Kernel: its subscript
+/// makes kernel[grid](...) of the attribute `launch`, a pythonCallable, and of
+/// the method `_launch` for what that does not take. Null without an exception
+/// before initializePython.
+_object *pythonKernelBase();
+
+/// What a callable checks besides types and ranges.
+enum PythonChecks : unsigned {
+  CheckMemory = 1, ///< The GPU can access the memory behind a pointer.
+  CheckDevice = 2, ///< Tensors are on the launch's device.
+  CheckStrict = 4, ///< Element types, contiguity, and divisibility as promised.
+};
+
 /// A new reference to a callable (grid, stream, *arguments) that launches the
 /// kernel of \p D and keeps it alive. Null with a Python exception set where
 /// that fails, or \p D is null or has overrides; null without one before
 /// initializePython. Needs the GIL, and lets go of it while the launcher is
 /// made.
-_object *pythonCallable(const KernelData *D);
+_object *pythonCallable(const KernelData *D,
+                        unsigned Checks = CheckMemory | CheckDevice);
 
 } // namespace launchjit
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
         shared_memory_carveout: int | None
         attributes: Sequence[tuple[int, bytes]]
         device: int
+        check_memory: bool
+        peer_access: bool
+        strict: bool
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -39,6 +42,9 @@ _DEFAULTS: dict[str, Any] = {
     "attributes": (),
     "device": 0,
     "nonportable_cluster": False,
+    "check_memory": True,
+    "peer_access": False,
+    "strict": False,
 }
 
 
@@ -144,6 +150,12 @@ def attributes(config: dict) -> list[tuple[int, bytes]]:
             )
         result.append((number, value))
     return result
+
+
+def checks(config: dict) -> int:
+    """The bits of lj_python_checks."""
+    return (bool(config["check_memory"]) | (not config["peer_access"]) << 1
+            | bool(config["strict"]) << 2)
 
 
 def to_options(config: dict) -> _lib.KernelOptions:

@@ -278,7 +278,8 @@ _FUNCTIONS = {
 # These need the GIL.
 _PYTHON_FUNCTIONS = {
     "lj_python_initialize": (_Error, POINTER(py_object), c_size_t),
-    "lj_python_callable": (py_object, _handle),
+    "lj_python_kernel_base": (py_object,),
+    "lj_python_callable": (py_object, _handle, ctypes.c_uint),
 }
 
 

@@ -29,11 +29,12 @@ class _Launch:
     def __get__(self, kernel, owner=None):
         if kernel is None:
             return self
-        launch = kernel.__dict__["launch"] = pylib.lj_python_callable(kernel._handle)
+        launch = kernel.__dict__["launch"] = pylib.lj_python_callable(
+            kernel._handle, _config.checks(kernel._options))
         return launch
 
 
-class Kernel(_lib.Handle):
+class Kernel(pylib.lj_python_kernel_base()):
     """One GPU function with its launch configuration: immutable.
 
     Made by Module.get_kernel, Kernel.from_function or Kernel.from_cukernel, with
@@ -69,6 +70,7 @@ class Kernel(_lib.Handle):
     """
 
     _delete = lib.lj_kernel_delete
+    __del__ = _lib.Handle.__del__
 
     launch = _Launch()
 
@@ -148,18 +150,16 @@ class Kernel(_lib.Handle):
         """Loads the kernel on a device before its first launch there."""
         check(lib.lj_kernel_load(self._handle, device))
 
-    def __getitem__(self, grid: Grid):
-        launch = self.launch
+    if TYPE_CHECKING:
+        def __getitem__(self, grid: Grid) -> Callable[..., None]: ...
+
+    def _launch(self, grid, /, *args, stream=None, **by_name):
+        """kernel[grid](*args, stream=stream, **by_name), where the native
+        callable has no way of its own."""
+        args = self._bind(args, by_name)
         if callable(grid):
-            def launcher(*args, stream=None, **by_name):
-                args = self._bind(args, by_name)
-                launch(grid(self._by_name(args)), stream, *args)
-        else:
-            def launcher(*args, stream=None, **by_name):
-                if by_name:
-                    args = self._bind(args, by_name)
-                launch(grid, stream, *args)
-        return launcher
+            grid = grid(self._by_name(args))
+        self.launch(grid, stream, *args)
 
     def _by_name(self, args) -> dict:
         names = [argument.name for argument in self.signature.arguments]
