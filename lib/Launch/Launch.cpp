@@ -71,12 +71,6 @@ StubTable &launchjit::stubTable() {
 // The launch
 //===----------------------------------------------------------------------===//
 
-/// The streams that belong to no context of their own: 0, CU_STREAM_LEGACY and
-/// CU_STREAM_PER_THREAD.
-static bool isSpecialStream(void *Stream) {
-  return reinterpret_cast<uintptr_t>(Stream) <= 2;
-}
-
 static CUresult callDriver(const Driver &Drv, const KernelData &D,
                            CUfunction Function, const int64_t Grid[3],
                            void *Stream, void *Buffer) {

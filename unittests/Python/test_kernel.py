@@ -243,7 +243,7 @@ def test_launch_is_native(axpy):
 
 def test_a_callable_needs_a_kernel_without_overrides(axpy):
     with pytest.raises(lj.Error, match="the kernel is null"):
-        _lib.pylib.lj_python_callable(None)
+        _lib.pylib.lj_python_callable(None, 3)
 
     class Overrides(ctypes.Structure):
         _fields_ = [("struct_size", ctypes.c_size_t),
@@ -262,7 +262,7 @@ def test_a_callable_needs_a_kernel_without_overrides(axpy):
     assert not library.lj_kernel_with(kernel, storage, ctypes.c_size_t(size),
                                       ctypes.byref(overrides), ctypes.byref(overridden))
     with pytest.raises(lj.Error, match="overrides.*lj_kernel_with_config"):
-        _lib.pylib.lj_python_callable(overridden)
+        _lib.pylib.lj_python_callable(overridden, 3)
 
 
 INT, DIM3 = "<i", "<3I"

@@ -18,8 +18,10 @@ ADD = "a: *fp32, b: *fp32, c: *fp32, n: i32"
 
 
 class Tensor:
+    """Has no elements, so its memory need not be the GPU's."""
+
     def data_ptr(self):
-        return 2**40
+        return 0
 
 
 class Stream:

@@ -114,7 +114,6 @@ enum : unsigned long {
   X(unsigned long long, PyLong_AsUnsignedLongLong, (PyObject *))               \
   X(PyObject *, PyLong_FromLongLong, (long long))                              \
   X(PyObject *, PyNumber_Index, (PyObject *))                                  \
-  X(PyObject *, PyNumber_Long, (PyObject *))                                   \
   X(PyObject *, PyObject_CallFunctionObjArgs, (PyObject *, ...))               \
   X(PyObject *, PyObject_GetAttr, (PyObject *, PyObject *))                    \
   X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))            \
@@ -162,6 +161,7 @@ enum : unsigned long {
   X(_C)                                                                        \
   X(__cuda_array_interface__)                                                  \
   X(__cuda_stream__)                                                           \
+  X(__int__)                                                                   \
   X(__dlpack_c_exchange_api__)                                                 \
   X(_cuda_getCurrentRawStream)                                                 \
   X(cuda)                                                                      \

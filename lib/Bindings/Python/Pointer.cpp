@@ -216,11 +216,19 @@ static int useTensor(const PointerType &Type, StubPythonLaunch *L,
                    : 0;
 }
 
+/// What the framework raised, if it did.
+static int raiseNoTensor(const StubPythonLaunch *L, uint32_t Slot) {
+  if (Py.PyErr_Occurred())
+    return -1;
+  return raise({L->Kernel, Slot}, Status::ArgumentValue,
+               "its framework's DLPack exchange gave no tensor");
+}
+
 static int convertTensor(const PointerType &Type, StubPythonLaunch *L,
                          PyObject *O, uint64_t &Address, uint32_t Slot) {
   DLTensor T;
   if (LLVM_UNLIKELY(Type.API->dltensor_from_py_object_no_sync(O, &T)))
-    return -1;
+    return raiseNoTensor(L, Slot);
   return useTensor(Type, L, T, Address, Slot);
 }
 
@@ -229,7 +237,7 @@ static int convertManagedTensor(const PointerType &Type, StubPythonLaunch *L,
                                 PyObject *O, uint64_t &Address, uint32_t Slot) {
   DLManagedTensorVersioned *T;
   if (Type.API->managed_tensor_from_py_object_no_sync(O, &T))
-    return -1;
+    return raiseNoTensor(L, Slot);
   int Failed = useTensor(Type, L, T->dl_tensor, Address, Slot);
   if (T->deleter)
     T->deleter(T);
@@ -259,15 +267,23 @@ static int convertDataPtr(const PointerType &, StubPythonLaunch *L, PyObject *O,
 
 static int convertHandle(const PointerType &, StubPythonLaunch *L, PyObject *O,
                          uint64_t &Address, uint32_t Slot) {
+  static constexpr char ExpectedHandle[] = "its handle to be an int";
   Ref Handle(Py.PyObject_GetAttr(O, Py.Names.handle));
   if (!Handle || refuseUntyped(L, Slot, O))
     return -1;
-  Ref Int(isInt(Handle.get()) ? nullptr : Py.PyNumber_Long(Handle.get()));
-  if (!Int && !isInt(Handle.get()))
-    return raiseWrongType({L->Kernel, Slot}, "its handle to be an int",
-                          Handle.get());
-  return toAddress({L->Kernel, Slot}, Int ? Int.get() : Handle.get(),
-                   "its handle to be an int", Address);
+  if (isInt(Handle.get()))
+    return toAddress({L->Kernel, Slot}, Handle.get(), ExpectedHandle, Address);
+  // cuda.bindings' CUdeviceptr has __int__ and no __index__.
+  PyObject *Object = Handle.get();
+  Ref Int(Py.PyObject_VectorcallMethod(Py.Names.__int__, &Object, 1, nullptr));
+  if (!Int) {
+    if (Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError)) {
+      Py.PyErr_Clear();
+      return raiseWrongType({L->Kernel, Slot}, ExpectedHandle, Object);
+    }
+    return -1;
+  }
+  return toAddress({L->Kernel, Slot}, Int.get(), ExpectedHandle, Address);
 }
 
 /// An item of a dictionary: a new reference; null where there is none, or with

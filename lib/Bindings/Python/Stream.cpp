@@ -115,12 +115,16 @@ static int torchStream(StubPythonLaunch *L) {
 }
 
 /// Makes \p Waiter wait for all that \p Producer was given so far.
-static Error wait(const Driver &D, CUstream Waiter, CUstream Producer) {
+static Error wait(const Driver &D, CUdevice Device, CUstream Waiter,
+                  CUstream Producer) {
   CUcontext Context = nullptr;
-  if (Error E = D.check(D.cuStreamGetCtx(Producer, &Context),
-                        "cannot tell the context of an argument's stream"))
-    return E;
-  auto Guard = ContextGuard::enter(D, Context);
+  bool OfAnyContext = isSpecialStream(Producer);
+  if (!OfAnyContext)
+    if (Error E = D.check(D.cuStreamGetCtx(Producer, &Context),
+                          "cannot tell the context of an argument's stream"))
+      return E;
+  auto Guard = OfAnyContext ? ContextGuard::enterAny(D, Device)
+                            : ContextGuard::enter(D, Context);
   if (!Guard)
     return Guard.takeError();
   CUevent Event;
@@ -139,10 +143,11 @@ static Error wait(const Driver &D, CUstream Waiter, CUstream Producer) {
 /// 0, or -1 with an exception.
 static int waitFor(const StubPythonLaunch *L, CUstream Waiter,
                    CUstream Producer) {
-  KernelState &S = *static_cast<const KernelData *>(L->Kernel)->State;
+  const auto &D = *static_cast<const KernelData *>(L->Kernel);
+  KernelState &S = *D.State;
   Error E = S.bindDriver();
   if (!E)
-    E = wait(*S.driver(), Waiter, Producer);
+    E = wait(*S.driver(), D.Owner->options().Device, Waiter, Producer);
   if (!E)
     return 0;
   raise(takeDetail(std::move(E)));
@@ -156,7 +161,9 @@ int launchjit::python::finishStream(StubPythonLaunch *L) {
                       : torchStream(L))
       return -1;
   }
-  if (L->After && L->After != L->Stream)
+  // 0 is the legacy stream, which the interface calls 1.
+  if (L->After &&
+      L->After != (L->Stream ? L->Stream : (void *)CU_STREAM_LEGACY))
     return waitFor(L, static_cast<CUstream>(L->Stream),
                    static_cast<CUstream>(L->After));
   return 0;
