@@ -19,3 +19,16 @@ lj_error *lj_python_initialize(struct _object *const *exceptions,
 struct _object *lj_python_callable(lj_kernel *kernel) {
   return pythonCallable(kernel ? &dataOf(kernel) : nullptr);
 }
+
+lj_launch_observer *lj_python_add_hook(struct _object *info_class,
+                                       struct _object *enter,
+                                       struct _object *exit) {
+  LaunchObserverRef O = addPythonHook(info_class, enter, exit);
+  return O ? new lj_launch_observer{std::move(O)} : nullptr;
+}
+
+void lj_python_remove_hook(lj_launch_observer *hook, bool wait) {
+  if (hook)
+    removePythonHook(*hook->O, wait);
+  delete hook;
+}

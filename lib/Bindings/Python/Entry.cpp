@@ -197,10 +197,10 @@ PyObject *launchjit::python::launch(const StubKernel *K,
                                     const StubPythonLaunch *L, void *Buffer) {
   void *ThreadState = Py.PyEval_SaveThread();
   int Failed =
-      launchPacked(K, L->Grid[0], L->Grid[1], L->Grid[2], L->Stream, Buffer);
+      launchByTable(K, L->Grid[0], L->Grid[1], L->Grid[2], L->Stream, Buffer);
   Py.PyEval_RestoreThread(ThreadState);
   if (Failed) {
-    raise(*lastLaunchError());
+    raiseLaunchError();
     return nullptr;
   }
   Py.Py_IncRef(Py._Py_NoneStruct);
