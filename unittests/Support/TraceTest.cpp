@@ -128,7 +128,7 @@ TEST_F(TraceTest, IsAChildsOwn) {
     if (pid_t Child = fork()) {
       int Status;
       waitpid(Child, &Status, 0);
-      std::printf("<%d>\n", Child);
+      std::printf("child=%d;\n", Child);
       event("after");
       if (fork() == 0)
         exit(0); // one that has nothing to tell
@@ -140,7 +140,7 @@ TEST_F(TraceTest, IsAChildsOwn) {
   }
   Exited E = rerunTraced();
   EXPECT_EQ(E.Status, 0) << E.Output;
-  StringRef Child = StringRef(E.Output).split('<').second.split('>').first;
+  StringRef Child = StringRef(E.Output).split("child=").second.split(';').first;
   EXPECT_THAT(files(), ElementsAre("t.json", ("t.json." + Child).str()));
   EXPECT_THAT(names(path()), ElementsAre("before", "after"));
   EXPECT_THAT(names(path("t.json." + Child)), ElementsAre("child"));
@@ -149,11 +149,11 @@ TEST_F(TraceTest, IsAChildsOwn) {
 TEST_F(TraceTest, IsNamedByTheProcess) {
   if (isRerun()) {
     event("a");
-    std::printf("<%d>\n", getpid());
+    std::printf("child=%d;\n", getpid());
     return;
   }
   Exited E = rerunTraced("t%p.json");
-  StringRef Process = StringRef(E.Output).split('<').second.split('>').first;
+  StringRef Process = StringRef(E.Output).split("child=").second.split(';').first;
   EXPECT_THAT(files(), ElementsAre(("t" + Process + ".json").str()));
 }
 
