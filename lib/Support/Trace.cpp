@@ -46,7 +46,7 @@ private:
   void flush();
 
   // What waits is written when it is so much, or so old that somebody who
-  // follows the file, or kills the process, would miss it.
+  // follows the file would miss it.
   static constexpr size_t MaxWaiting = 64 << 10;
   static constexpr uint64_t MaxAgeNs = 500000000;
 
@@ -147,7 +147,8 @@ void TraceFile::add(StringRef Category, StringRef Name, uint64_t BeginNs,
     J.attributeObject("args", [&] { Arguments(J); });
   });
   OS.flush();
-  if (Waiting.size() >= MaxWaiting || EndNs - LastFlush >= MaxAgeNs) {
+  if (Waiting.size() >= MaxWaiting || EndNs - LastFlush >= MaxAgeNs ||
+      Owner != First) {
     flush();
     LastFlush = EndNs;
   }

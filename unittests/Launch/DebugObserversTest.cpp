@@ -237,9 +237,8 @@ TEST_F(DebugObserversTest, ATraceHasBuildsAndLaunches) {
                                             {"stream", "0x0"}}));
   EXPECT_THAT(Arguments(4).getString("error")->str(),
               HasSubstr("grid x is -2"));
-  EXPECT_THAT(NamesOf(Run()),
-              ElementsAre("build cache hit", "build link", "launch k",
-                          "launch k"));
+  EXPECT_THAT(NamesOf(Run()), ElementsAre("build cache hit", "build link",
+                                          "launch k", "launch k"));
   sys::fs::remove_directories(Folder);
 }
 

@@ -136,14 +136,15 @@ TEST_F(TraceTest, IsAChildsOwn) {
       return;
     }
     event("child");
-    exit(0);
+    _exit(0);
   }
   Exited E = rerunTraced();
   EXPECT_EQ(E.Status, 0) << E.Output;
   StringRef Child = StringRef(E.Output).split("child=").second.split(';').first;
   EXPECT_THAT(files(), ElementsAre("t.json", ("t.json." + Child).str()));
   EXPECT_THAT(names(path()), ElementsAre("before", "after"));
-  EXPECT_THAT(names(path("t.json." + Child)), ElementsAre("child"));
+  EXPECT_THAT(names(path("t.json." + Child), /*Closed=*/false),
+              ElementsAre("child"));
 }
 
 TEST_F(TraceTest, IsNamedByTheProcess) {
@@ -153,7 +154,8 @@ TEST_F(TraceTest, IsNamedByTheProcess) {
     return;
   }
   Exited E = rerunTraced("t%p.json");
-  StringRef Process = StringRef(E.Output).split("child=").second.split(';').first;
+  StringRef Process =
+      StringRef(E.Output).split("child=").second.split(';').first;
   EXPECT_THAT(files(), ElementsAre(("t" + Process + ".json").str()));
 }
 

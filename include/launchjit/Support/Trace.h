@@ -9,8 +9,9 @@
 // and chrome://tracing open: the JSON array format, whose closing bracket may
 // be missing where the process was killed. In the name, %p is the process; a
 // child of fork, and a process that finds the file in use by another, adds its
-// own number to the name instead. What is written is lost only for the last
-// moment before a process is killed.
+// own number to the name instead. A process that is killed, or ends by _exit,
+// loses what waits to be written, 64 KiB at most; a child of fork lets nothing
+// wait, since such processes often end so.
 //
 //===----------------------------------------------------------------------===//
 
