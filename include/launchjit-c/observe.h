@@ -54,8 +54,8 @@ LJ_API lj_error *lj_add_launch_observer(lj_launch_enter enter,
 
 /* The functions may be called until this returns and never after: it waits for
  * those that run in other threads, so the caller must not hold what they wait
- * for. Called from an observer it does not wait. Gives the handle up; null is
- * accepted. */
+ * for (a lock, Python's GIL). Called from an observer it does not wait. Gives
+ * the handle up; null is accepted. */
 LJ_API void lj_remove_launch_observer(lj_launch_observer *observer);
 
 /* A new handle of the kernel's signature. */

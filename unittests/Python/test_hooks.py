@@ -99,6 +99,7 @@ def test_what_an_exit_hook_raises_comes_after_the_launch(kernel):
         with pytest.raises(RuntimeError) as info:
             launch(kernel, -1)
         assert info.value is error
+        assert isinstance(error.__context__, lj.ArgumentValueError)
     # The next failure is its own.
     with pytest.raises(lj.ArgumentValueError):
         launch(kernel, -1)

@@ -87,6 +87,8 @@ enum : unsigned long {
   X(void, PyErr_SetObject, (PyObject *, PyObject *))                           \
   X(void, PyEval_RestoreThread, (void *))                                      \
   X(void *, PyEval_SaveThread, ())                                             \
+  X(PyObject *, PyException_GetContext, (PyObject *))                          \
+  X(void, PyException_SetContext, (PyObject *, PyObject *))                    \
   X(double, PyFloat_AsDouble, (PyObject *))                                    \
   X(int, PyGILState_Ensure, ())                                                \
   X(void *, PyGILState_GetThisThreadState, ())                                 \

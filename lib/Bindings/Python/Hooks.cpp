@@ -48,8 +48,7 @@ private:
 } // namespace
 
 /// What hooks get; null with an exception.
-static PyObject *newInfo(PyObject *Class, const LaunchInfo &L,
-                         const ErrorDetail *Failure) {
+static PyObject *newInfo(PyObject *Class, const LaunchInfo &L, PyObject *Why) {
   Ref Arguments(Py.PyList_New(0));
   if (!Arguments)
     return nullptr;
@@ -58,9 +57,6 @@ static PyObject *newInfo(PyObject *Class, const LaunchInfo &L,
     if (!Bytes || Py.PyList_Append(Arguments.get(), Bytes.get()))
       return nullptr;
   }
-  Ref Why(Failure ? launchException(*Failure) : nullptr);
-  if (Failure && !Why)
-    return nullptr;
   StringRef Name = L.kernelName();
   const uint32_t *Block = L.Data.Block;
   Ref Values(Py.Py_BuildValue(
@@ -69,7 +65,7 @@ static PyObject *newInfo(PyObject *Class, const LaunchInfo &L,
       (long long)L.Grid[0], (long long)L.Grid[1], (long long)L.Grid[2],
       Block[0], Block[1], Block[2], L.Data.Shared,
       (unsigned long long)reinterpret_cast<uintptr_t>(L.Stream),
-      Arguments.get(), Why ? Why.get() : Py._Py_NoneStruct));
+      Arguments.get(), Why ? Why : Py._Py_NoneStruct));
   return Values ? Py.PyObject_CallObject(Class, Values.get()) : nullptr;
 }
 
@@ -86,11 +82,12 @@ Error HookObserver::call(PyObject *Hook, const LaunchInfo &L,
     // The hook may remove itself.
     Py.Py_IncRef(Hook);
     Ref Owner(Hook);
-    Ref Info(newInfo(Class, L, Failure));
+    Ref Why(Failure ? launchException(*Failure) : nullptr);
+    Ref Info(Failure && !Why ? nullptr : newInfo(Class, L, Why.get()));
     Ref Result(Info ? Py.PyObject_CallFunctionObjArgs(Hook, Info.get(), nullptr)
                     : nullptr);
     if (!Result)
-      Raised = takeException(Known);
+      Raised = takeException(Known, Why.get());
   }
   Py.PyGILState_Release(State);
   return Raised.Code == Status::Success ? Error::success()

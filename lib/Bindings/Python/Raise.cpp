@@ -75,10 +75,15 @@ struct Exception {
 } // namespace
 static thread_local Exception Kept;
 
-ErrorDetail launchjit::python::takeException(bool Keep) {
+ErrorDetail launchjit::python::takeException(bool Keep, PyObject *Context) {
   Exception E;
   Py.PyErr_Fetch(&E.Type, &E.Value, &E.Traceback);
   Py.PyErr_NormalizeException(&E.Type, &E.Value, &E.Traceback);
+  if (Context && Context != E.Value &&
+      !Ref(Py.PyException_GetContext(E.Value))) {
+    Py.Py_IncRef(Context);
+    Py.PyException_SetContext(E.Value, Context);
+  }
   ErrorDetail D;
   D.Message = "a launch hook raised " +
               takeText(Py.PyObject_GetAttrString(E.Type, "__name__")) + ": " +

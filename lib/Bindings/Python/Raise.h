@@ -24,8 +24,9 @@ PyObject *newException(const ErrorDetail &Detail);
 void raiseLaunchError();
 
 /// Takes the exception that is set, and describes it. With \p Keep, this
-/// thread's raiseLaunchError() can give it back.
-ErrorDetail takeException(bool Keep);
+/// thread's raiseLaunchError() can give it back. \p Context, if any, is the
+/// exception that it stands in the place of, as in a Python `finally`.
+ErrorDetail takeException(bool Keep, PyObject *Context);
 /// A new reference to the exception of a failed launch, as raiseLaunchError()
 /// would raise it; null with another one set where that fails.
 PyObject *launchException(const ErrorDetail &Failure);
