@@ -17,6 +17,7 @@
 #include "launchjit-c/launcher.h"
 #include "launchjit-c/memory.h"
 #include "launchjit-c/module.h"
+#include "launchjit-c/observe.h"
 #include "launchjit-c/python.h"
 #include "launchjit-c/recording.h"
 #include "launchjit-c/signature.h"

@@ -8,7 +8,7 @@
 #ifndef LAUNCHJIT_C_PYTHON_H
 #define LAUNCHJIT_C_PYTHON_H
 
-#include "launchjit-c/kernel.h"
+#include "launchjit-c/observe.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +44,17 @@ typedef enum lj_python_checks {
  * comes with a Python exception set; so does a null kernel, and one of
  * lj_kernel_with, whose overrides would be lost. */
 LJ_API struct _object *lj_python_callable(lj_kernel *kernel, unsigned checks);
+
+/* Calls the Python functions, either of which may be None, around every launch
+ * as lj_add_launch_observer does. They get an info_class(kernel, grid, block,
+ * shared, stream, arguments, error); what they raise, a Python launch raises
+ * unchanged. References are taken. Null before lj_python_initialize. */
+LJ_API lj_launch_observer *lj_python_add_hook(struct _object *info_class,
+                                              struct _object *enter,
+                                              struct _object *exit);
+/* As lj_remove_launch_observer, for one of lj_python_add_hook. Lets go of the
+ * GIL; waits for hooks that run in other threads only if told to. */
+LJ_API void lj_python_remove_hook(lj_launch_observer *hook, bool wait);
 
 #ifdef __cplusplus
 }

@@ -25,3 +25,16 @@ struct _object *lj_python_kernel_base(void) { return pythonKernelBase(); }
 struct _object *lj_python_callable(lj_kernel *kernel, unsigned checks) {
   return pythonCallable(kernel ? &dataOf(kernel) : nullptr, checks);
 }
+
+lj_launch_observer *lj_python_add_hook(struct _object *info_class,
+                                       struct _object *enter,
+                                       struct _object *exit) {
+  LaunchObserverRef O = addPythonHook(info_class, enter, exit);
+  return O ? new lj_launch_observer{std::move(O)} : nullptr;
+}
+
+void lj_python_remove_hook(lj_launch_observer *hook, bool wait) {
+  if (hook)
+    removePythonHook(*hook->O, wait);
+  delete hook;
+}

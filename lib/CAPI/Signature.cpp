@@ -25,6 +25,14 @@ static size_t countSlots(const ABIType &T) {
   return Count;
 }
 
+lj_signature *launchjit::toC(Signature S) {
+  std::vector<size_t> FirstSlot = {0};
+  for (const Parameter &P : S.parameters())
+    FirstSlot.push_back(FirstSlot.back() + countSlots(P.Type));
+  std::string Text = S.str();
+  return new lj_signature{std::move(S), std::move(Text), std::move(FirstSlot)};
+}
+
 lj_error *lj_signature_parse(const char *text, size_t size,
                              const lj_signature_options *options,
                              lj_signature **signature) {
@@ -44,13 +52,7 @@ lj_error *lj_signature_parse(const char *text, size_t size,
   Expected<Signature> S = Signature::parse({text, size}, Options);
   if (!S)
     return toC(S.takeError());
-
-  std::vector<size_t> FirstSlot = {0};
-  for (const Parameter &P : S->parameters())
-    FirstSlot.push_back(FirstSlot.back() + countSlots(P.Type));
-  std::string Text = S->str();
-  *signature =
-      new lj_signature{std::move(*S), std::move(Text), std::move(FirstSlot)};
+  *signature = toC(std::move(*S));
   return nullptr;
 }
 

@@ -14,7 +14,7 @@
 #define LAUNCHJIT_LIB_CAPI_WRAP_H
 
 #include "launchjit-c/launchjit.h"
-#include "launchjit/Launch/Kernel.h"
+#include "launchjit/Launch/Observers.h"
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -39,6 +39,10 @@ struct lj_module {
   launchjit::ModuleRef M;
 };
 
+struct lj_launch_observer {
+  launchjit::LaunchObserverRef O;
+};
+
 namespace launchjit {
 
 /// Null for success. The one place where an llvm::Error becomes an lj_error.
@@ -46,6 +50,9 @@ lj_error *toC(llvm::Error E);
 
 /// An LJ_ERROR_INVALID_ARGUMENT: "<Function>: <Message>".
 lj_error *invalid(const char *Function, const llvm::Twine &Message);
+
+/// A new handle.
+lj_signature *toC(Signature S);
 
 inline lj_string toC(llvm::StringRef S) { return {S.data(), S.size()}; }
 

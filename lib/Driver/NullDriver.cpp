@@ -83,6 +83,11 @@ CUresult getStreamContext(CUstream, CUcontext *Context) {
   return CUDA_SUCCESS;
 }
 
+CUresult isCapturing(CUstream, CUstreamCaptureStatus *Status) {
+  *Status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
 CUresult getGlobal(CUdeviceptr *Pointer, size_t *Size) {
   if (Pointer)
     *Pointer = 0x1000;
@@ -230,6 +235,7 @@ Expected<const Driver &> launchjit::openNullDriver() {
   T.cuCtxGetCurrent = getCurrent;
   T.cuCtxGetDevice = getCurrentDevice;
   T.cuStreamGetCtx = getStreamContext;
+  T.cuStreamIsCapturing = isCapturing;
   T.cuLibraryGetGlobal = getLibraryGlobal;
   T.cuModuleGetGlobal = getModuleGlobal;
   T.cuKernelGetAttribute = getKernelAttribute;

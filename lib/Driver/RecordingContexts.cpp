@@ -330,6 +330,19 @@ LJ_ENTRIES {
     return CUDA_SUCCESS;
   }
 
+  LJ_ENTRY cuStreamIsCapturing(CUstream Stream, CUstreamCaptureStatus * Out) {
+    Locked S;
+    if (!S)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    if (!Out)
+      return CUDA_ERROR_INVALID_VALUE;
+    CUcontext C;
+    if (CUresult R = S->contextOf(Stream, C))
+      return R;
+    *Out = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+  }
+
   LJ_ENTRY cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode * Mode) {
     Locked S;
     if (!S)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "launchjit/JIT/DebugSupport.h"
-#include "launchjit/Support/Environment.h"
+#include "launchjit/Support/DebugOptions.h"
 #include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
 #include "llvm/ADT/SmallString.h"
@@ -213,34 +213,17 @@ private:
   uint64_t Index = 0;
 };
 
-struct Requests {
-  bool GDB = false;
-  std::unique_ptr<PerfDump> Perf;
-
-  Requests() {
-    std::string Value = getEnvironment("LAUNCHJIT_DEBUG").value_or("");
-    SmallVector<StringRef> Names;
-    StringRef(Value).split(Names, ',', -1, /*KeepEmpty=*/false);
-    for (StringRef Name : Names)
-      if (Name == "gdb")
-        GDB = true;
-      else if (Name == "perf")
-        Perf = std::make_unique<PerfDump>();
-      else
-        log(LogLevel::Warn, "engine",
-            "LAUNCHJIT_DEBUG names '" + Name + "'; allowed are gdb and perf");
-  }
-};
-
 } // namespace
 
 std::unique_ptr<DebugRegistration>
 launchjit::registerForDebugging(ArrayRef<char> Object, StringRef Symbol,
                                 ArrayRef<char> Code) {
-  static const Requests *R = new Requests;
-  if (R->Perf)
-    R->Perf->add(Symbol, Code);
-  if (R->GDB)
+  const DebugOptions &Options = DebugOptions::get();
+  if (Options.Perf) {
+    static PerfDump *Dump = new PerfDump;
+    Dump->add(Symbol, Code);
+  }
+  if (Options.GDB)
     return std::make_unique<GDBRegistration>(Object, Symbol, Code.data());
   return nullptr;
 }

@@ -11,8 +11,8 @@
 #include "launchjit/Support/Error.h"
 #include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
+#include "launchjit/Support/Trace.h"
 #include "llvm/ADT/DenseMap.h"
-#include <chrono>
 #include <condition_variable>
 #include <list>
 #include <optional>
@@ -24,12 +24,6 @@ StringRef launchjit::originName(Origin O) {
   static constexpr StringLiteral Names[] = {"memory", "cache", "compiled",
                                             "interpreted"};
   return Names[static_cast<unsigned>(O)];
-}
-
-static uint64_t nowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 namespace launchjit {
@@ -80,6 +74,7 @@ private:
     Key K;
     std::string Name, Symbol;
   };
+  static void traceStep(const Wanted &W, StringRef Step, uint64_t Start);
   std::optional<Made> load(const Wanted &W, ObjectStore &Store);
   Expected<Made> compile(const Wanted &W);
   Expected<Made> link(const Wanted &W, ObjectStore::Object Object);
@@ -98,6 +93,16 @@ private:
 
 } // namespace launchjit
 
+/// Adds one step of a build, which ends now, to the trace.
+void EngineImpl::traceStep(const Wanted &W, StringRef Step, uint64_t Start) {
+  if (isTracing())
+    trace("build", Step, Start, nowNs(), [&](json::OStream &J) {
+      J.attribute("abi", W.A.str());
+      J.attribute("entry", entryName(W.Kind));
+      J.attribute("key", W.Name);
+    });
+}
+
 Expected<EngineImpl::Made> EngineImpl::link(const Wanted &W,
                                             ObjectStore::Object Object) {
   uint64_t Start = nowNs();
@@ -109,6 +114,7 @@ Expected<EngineImpl::Made> EngineImpl::link(const Wanted &W,
   S->LinkNs = nowNs() - Start;
   S->ObjectSize = Object.size();
   S->CodeSize = Linked->CodeSize;
+  traceStep(W, "link", Start);
   auto Debug = registerForDebugging(
       Object, W.Symbol,
       ArrayRef(static_cast<const char *>(Linked->Entry), Linked->CodeSize));
@@ -120,6 +126,7 @@ std::optional<EngineImpl::Made> EngineImpl::load(const Wanted &W,
                                                  ObjectStore &Store) {
   uint64_t Start = nowNs();
   auto Object = Store.get(W.Name, W.KeyText);
+  traceStep(W, Object ? "cache hit" : "cache miss", Start);
   if (!Object)
     return std::nullopt;
   auto M = link(W, std::move(*Object));
@@ -146,6 +153,7 @@ Expected<EngineImpl::Made> EngineImpl::compile(const Wanted &W) {
   if (!Object)
     return Object.takeError();
   uint64_t CompileNs = nowNs() - Start;
+  traceStep(W, "compile", Start);
   auto M = link(W, std::move(*Object));
   if (M)
     M->TheStub->CompileNs = CompileNs;

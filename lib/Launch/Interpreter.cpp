@@ -57,7 +57,7 @@ static int interpretPacked(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
     ++Index;
   }
   clearScratch(A, Buffer);
-  return launchPacked(K, X, Y, Z, Stream, Buffer);
+  return launchByTable(K, X, Y, Z, Stream, Buffer);
 }
 
 /// The caller thinks that this is not variadic. On both architectures the
@@ -100,7 +100,7 @@ launchjit_interpret_c(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
   if (Failed)
     return Failed;
   clearScratch(A, Buffer);
-  return launchPacked(K, X, Y, Z, Stream, Buffer);
+  return launchByTable(K, X, Y, Z, Stream, Buffer);
 }
 
 #if defined(__x86_64__)

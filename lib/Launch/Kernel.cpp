@@ -7,6 +7,7 @@
 
 #include "launchjit/Launch/Kernel.h"
 #include "launchjit/Launch/KernelState.h"
+#include "launchjit/Launch/Observers.h"
 #include "launchjit/Launch/Values.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cstring>
@@ -119,6 +120,7 @@ static Error checkOptions(const KernelOptions &O) {
 
 Kernel::Kernel(IntrusiveRefCntPtr<KernelState> TheState, KernelOptions O)
     : State(std::move(TheState)), Options(std::move(O)) {
+  startDebugObservers();
   Data.Table = &stubTable();
   Data.State = State.get();
   Data.Owner = this;
@@ -260,7 +262,7 @@ Error Kernel::launch(const KernelData &D, int64_t X, int64_t Y, int64_t Z,
   for (unsigned I = 0; I != Values.size(); ++I)
     if (Error E = storeValue(S.Sig, I, Values[I], Bytes + A.slots()[I].Offset))
       return E;
-  if (launchPacked(&D, X, Y, Z, Stream, Bytes))
+  if (launchByTable(&D, X, Y, Z, Stream, Bytes))
     return makeError(*lastLaunchError());
   return Error::success();
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "launchjit/Launch/KernelState.h"
+#include "launchjit/Launch/Observers.h"
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
@@ -269,5 +270,11 @@ int launchjit::launchPacked(const StubKernel *K, int64_t X, int64_t Y,
 int launchjit::launchFromDevice(const StubKernel *K, int64_t X, int64_t Y,
                                 int64_t Z, void *Stream, void *Buffer,
                                 int Device, uint32_t Slot) {
-  return launch(K, X, Y, Z, Stream, Buffer, {Device, Slot});
+  auto Launch = [&] {
+    return launch(K, X, Y, Z, Stream, Buffer, {Device, Slot});
+  };
+  if (LLVM_UNLIKELY(__atomic_load_n(&K->Table->Launch, __ATOMIC_RELAXED) !=
+                    launchPacked))
+    return observeLaunch(K, X, Y, Z, Stream, Buffer, Launch);
+  return Launch();
 }

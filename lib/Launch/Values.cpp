@@ -8,6 +8,9 @@
 #include "launchjit/Launch/Values.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstring>
 
 using namespace llvm;
@@ -158,6 +161,44 @@ struct Conversion {
 };
 
 } // namespace
+
+void launchjit::printValue(raw_ostream &OS, const Slot &Where,
+                           const void *From) {
+  if (!isScalar(Where.Kind) && Where.Kind != ParamKind::Pointer) {
+    constexpr uint32_t MaxShown = 32;
+    ArrayRef Bytes(static_cast<const uint8_t *>(From), Where.Size);
+    OS << "0x" << toHex(Bytes.take_front(MaxShown), /*LowerCase=*/true);
+    if (Where.Size > MaxShown)
+      OS << "... (" << Where.Size << " bytes)";
+    return;
+  }
+  uint64_t Bits = 0;
+  std::memcpy(&Bits, From, Where.Size); // little-endian
+  auto Float = [&](const fltSemantics &S) {
+    SmallString<32> Text;
+    APFloat(S, APInt(8 * Where.Size, Bits)).toString(Text);
+    OS << Text;
+  };
+  switch (Where.Kind) {
+  case ParamKind::Pointer:
+    OS << "0x";
+    OS.write_hex(Bits);
+    break;
+  case ParamKind::FP16:
+    return Float(APFloat::IEEEhalf());
+  case ParamKind::BF16:
+    return Float(APFloat::BFloat());
+  case ParamKind::FP32:
+    return Float(APFloat::IEEEsingle());
+  case ParamKind::FP64:
+    return Float(APFloat::IEEEdouble());
+  default:
+    if (integerRange(Where.Kind).Min < 0)
+      OS << SignExtend64(Bits, 8 * Where.Size);
+    else
+      OS << Bits;
+  }
+}
 
 Error launchjit::storeValue(const Signature &S, unsigned Index, const Value &V,
                             void *To) {

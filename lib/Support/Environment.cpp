@@ -26,7 +26,11 @@ static const EnvironmentVariable Variables[] = {
     {"LAUNCHJIT_CACHE_MAX_SIZE", "256M",
      "bytes, or with K, M, G: above it, the least recently used entries go"},
     {"LAUNCHJIT_DEBUG", "none",
-     "gdb,perf: what to tell of generated code, separated by commas"},
+     "gdb, nvtx, perf, print, sync, separated by commas: tell debuggers and "
+     "profilers of launchers, show launches, wait for each"},
+    {"LAUNCHJIT_TRACE", "none",
+     "a file, with %p for the process: a trace of builds and launches for "
+     "Perfetto"},
     {"LAUNCHJIT_LOG", "warn",
      "level[:topic,...]: trace, debug, info, warn, error or off"},
 };

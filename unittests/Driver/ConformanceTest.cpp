@@ -162,6 +162,9 @@ TEST_P(Conformance, StreamsAndEvents) {
   EXPECT_EQ(D->cuStreamGetCtx(S, &C), CUDA_SUCCESS);
   EXPECT_EQ(C, Primary);
   EXPECT_EQ(D->cuStreamSynchronize(S), CUDA_SUCCESS);
+  auto Capture = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  EXPECT_EQ(D->cuStreamIsCapturing(S, &Capture), CUDA_SUCCESS);
+  EXPECT_EQ(Capture, CU_STREAM_CAPTURE_STATUS_NONE);
   EXPECT_EQ(D->cuStreamDestroy(S), CUDA_SUCCESS);
   EXPECT_EQ(D->cuCtxPushCurrent(Primary), CUDA_SUCCESS);
   EXPECT_EQ(D->cuStreamDestroy(nullptr), CUDA_ERROR_INVALID_HANDLE);

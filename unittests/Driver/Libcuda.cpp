@@ -107,15 +107,6 @@ LJ_ENTRIES {
     return CUDA_SUCCESS;
   }
 
-  LJ_ENTRY cuStreamIsCapturing(CUstream Stream,
-                               CUstreamCaptureStatus * Status) {
-    CUcontext C;
-    if (CUresult R = cuStreamGetCtx(Stream, &C))
-      return R;
-    *Status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-  }
-
   /// Leaves what it cannot tell as 0, and never fails for the pointer.
   LJ_ENTRY cuPointerGetAttributes(unsigned Count, CUpointer_attribute *Ids,
                                   void **Out, CUdeviceptr P) {
@@ -183,8 +174,6 @@ LJ_ENTRIES {
         {"cuGetProcAddress", reinterpret_cast<void *>(&::cuGetProcAddress_v2),
          12000},
         {"cuLaunchKernel", reinterpret_cast<void *>(&::cuLaunchKernel), 4000},
-        {"cuStreamIsCapturing",
-         reinterpret_cast<void *>(&::cuStreamIsCapturing), 10000},
         {"cuTensorMapEncodeTiled",
          reinterpret_cast<void *>(&::cuTensorMapEncodeTiled), 12000},
         {"cuTensorMapEncodeIm2col",

@@ -123,19 +123,4 @@ TEST(DebugSupport, PerfFindsADump) {
   sys::fs::remove_directories(Root);
 }
 
-TEST(DebugSupport, AnUnknownNameIsToldOnce) {
-  if (isRerun()) {
-    Engine E;
-    stub(E, "pi32");
-    stub(E, "pi64");
-    return;
-  }
-  Exited E = rerun({"LAUNCHJIT_DEBUG=gdb,lldb"});
-  EXPECT_EQ(E.Status, 0) << E.Output;
-  EXPECT_EQ(StringRef(E.Output).count(
-                "LAUNCHJIT_DEBUG names 'lldb'; allowed are gdb and perf"),
-            1u)
-      << E.Output;
-}
-
 } // namespace

@@ -119,7 +119,7 @@ import launchjit
 print(*{name.partition(".")[0] for name in set(sys.modules) - before})
 """)
     assert set(added.split()) <= {"launchjit", "ctypes", "_ctypes", "struct", "_struct", "types",
-                                     "__future__"}
+                                     "__future__", "atexit"}
 
 
 def test_library_is_found():

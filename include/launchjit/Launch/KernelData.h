@@ -54,7 +54,8 @@ inline uint32_t attributeId(const CUlaunchAttribute &A) {
   return Id;
 }
 
-/// The process's table for stubs: filled once, but for its Python part.
+/// The process's table for stubs: filled once, but for its Python part and for
+/// Launch, see Observers.h.
 StubTable &stubTable();
 
 /// What serves the python entry without generated code; the Python glue sets
@@ -70,6 +71,13 @@ int launchFromDevice(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
                      void *Stream, void *Buffer, int Device, uint32_t Slot);
 int failArgument(const StubKernel *K, StubError Code, uint32_t Slot,
                  uint64_t Value);
+
+/// Launches as generated code does: by the table, where observers come in.
+inline int launchByTable(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
+                         void *Stream, void *Buffer) {
+  return __atomic_load_n(&K->Table->Launch, __ATOMIC_RELAXED)(K, X, Y, Z,
+                                                              Stream, Buffer);
+}
 
 } // namespace launchjit
 

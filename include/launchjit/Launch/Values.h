@@ -30,6 +30,11 @@ bool storeFloat(ParamKind K, double Value, void *To);
 llvm::Error storeValue(const Signature &S, unsigned Index, const Value &V,
                        void *To);
 
+/// Writes the value at \p From as people read it: numbers in decimal, with as
+/// many digits as tell them from their neighbours, pointers and bytes in
+/// hexadecimal.
+void printValue(llvm::raw_ostream &OS, const Slot &Where, const void *From);
+
 } // namespace launchjit
 
 #endif // LAUNCHJIT_LAUNCH_VALUES_H

@@ -54,6 +54,9 @@ struct ErrorDetail {
   int Cuda = 0;
   /// What the driver calls it, where our headers have no name for it.
   std::string CudaName = {};
+  /// An exception of a host language stands behind it, which that language's
+  /// bindings keep for this thread.
+  bool HasException = false;
 };
 
 class StatusError : public llvm::ErrorInfo<StatusError> {

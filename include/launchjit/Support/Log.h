@@ -31,8 +31,8 @@ using LogSink = void (*)(void *Context, LogLevel Level, const char *Topic,
 /// before building a message that costs something.
 bool logEnabled(LogLevel Level, llvm::StringRef Topic);
 
-/// Writes one message, if it is enabled. Topics in use: cache, driver, engine, log.
-/// Thread-safe.
+/// Writes one message, if it is enabled. Topics in use: cache, debug, driver,
+/// engine, log, trace. Thread-safe.
 void log(LogLevel Level, llvm::StringRef Topic, const llvm::Twine &Message);
 
 /// Makes \p Sink the place that messages go to; null restores stderr.

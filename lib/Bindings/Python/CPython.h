@@ -95,26 +95,39 @@ enum : unsigned long {
 
 // return type, name, parameters
 #define LJ_PYTHON_FUNCTIONS(X)                                                 \
+  X(PyObject *, Py_BuildValue, (const char *, ...))                            \
   X(void, PyBuffer_Release, (Py_buffer *))                                     \
   X(void *, PyCapsule_GetPointer, (PyObject *, const char *))                  \
   X(int, PyCallable_Check, (PyObject *))                                       \
   X(PyObject *, PyCFunction_GetSelf, (PyObject *))                             \
+  X(PyObject *, PyBytes_FromStringAndSize, (const char *, Py_ssize_t))         \
   X(PyObject *, PyCFunction_NewEx, (PyMethodDef *, PyObject *, PyObject *))    \
   X(void, PyErr_Clear, ())                                                     \
   X(int, PyErr_ExceptionMatches, (PyObject *))                                 \
+  X(void, PyErr_Fetch, (PyObject **, PyObject **, PyObject **))                \
   X(PyObject *, PyErr_NoMemory, ())                                            \
+  X(void, PyErr_NormalizeException, (PyObject **, PyObject **, PyObject **))   \
   X(PyObject *, PyErr_Occurred, ())                                            \
+  X(void, PyErr_Restore, (PyObject *, PyObject *, PyObject *))                 \
   X(void, PyErr_SetObject, (PyObject *, PyObject *))                           \
   X(void, PyEval_RestoreThread, (void *))                                      \
   X(void *, PyEval_SaveThread, ())                                             \
+  X(PyObject *, PyException_GetContext, (PyObject *))                          \
+  X(void, PyException_SetContext, (PyObject *, PyObject *))                    \
   X(double, PyFloat_AsDouble, (PyObject *))                                    \
   X(PyObject *, PyImport_GetModule, (PyObject *))                              \
+  X(int, PyGILState_Ensure, ())                                                \
+  X(void *, PyGILState_GetThisThreadState, ())                                 \
+  X(void, PyGILState_Release, (int))                                           \
+  X(int, PyList_Append, (PyObject *, PyObject *))                              \
   X(PyObject *, PyList_AsTuple, (PyObject *))                                  \
+  X(PyObject *, PyList_New, (Py_ssize_t))                                      \
   X(long long, PyLong_AsLongLongAndOverflow, (PyObject *, int *))              \
   X(unsigned long long, PyLong_AsUnsignedLongLong, (PyObject *))               \
   X(PyObject *, PyLong_FromLongLong, (long long))                              \
   X(PyObject *, PyNumber_Index, (PyObject *))                                  \
   X(PyObject *, PyObject_CallFunctionObjArgs, (PyObject *, ...))               \
+  X(PyObject *, PyObject_CallObject, (PyObject *, PyObject *))                 \
   X(PyObject *, PyObject_GetAttr, (PyObject *, PyObject *))                    \
   X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))            \
   X(int, PyObject_GetBuffer, (PyObject *, Py_buffer *, int))                   \

@@ -177,7 +177,7 @@ PyObject *launchjit::python::launch(StubPythonLaunch *L, void *Buffer) {
                                 L->Stream, Buffer, Device, L->DeviceSlot);
   Py.PyEval_RestoreThread(ThreadState);
   if (Failed) {
-    raise(*lastLaunchError());
+    raiseLaunchError();
     return nullptr;
   }
   Py.Py_IncRef(Py._Py_NoneStruct);

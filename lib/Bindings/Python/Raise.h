@@ -16,6 +16,21 @@ namespace launchjit::python {
 /// Sets the package's exception for \p Detail, in place of any other.
 void raise(const ErrorDetail &Detail);
 
+/// A new exception for \p Detail; null with another one set where that fails.
+PyObject *newException(const ErrorDetail &Detail);
+
+/// Raises what made this thread's last launch fail: the exception of a hook
+/// unchanged, or the package's for lastLaunchError().
+void raiseLaunchError();
+
+/// Takes the exception that is set, and describes it. With \p Keep, this
+/// thread's raiseLaunchError() can give it back. \p Context, if any, is the
+/// exception that it stands in the place of, as in a Python `finally`.
+ErrorDetail takeException(bool Keep, PyObject *Context);
+/// A new reference to the exception of a failed launch, as raiseLaunchError()
+/// would raise it; null with another one set where that fails.
+PyObject *launchException(const ErrorDetail &Failure);
+
 /// What a message is about.
 struct Subject {
   const StubKernel *K;        ///< Null where it is none of the parameters:

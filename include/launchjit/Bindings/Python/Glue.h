@@ -17,14 +17,12 @@
 #ifndef LAUNCHJIT_BINDINGS_PYTHON_GLUE_H
 #define LAUNCHJIT_BINDINGS_PYTHON_GLUE_H
 
-#include "llvm/Support/Error.h"
+#include "launchjit/Launch/Observers.h"
 #include <cstddef>
 
 struct _object; // CPython's PyObject
 
 namespace launchjit {
-
-struct KernelData;
 
 /// Finds CPython, keeps the exception classes, which Status indexes, and fills
 /// the Python part of stubTable(). The one at Status::Internal serves those
@@ -51,6 +49,16 @@ enum PythonChecks : unsigned {
 /// made.
 _object *pythonCallable(const KernelData *D,
                         unsigned Checks = CheckMemory | CheckDevice);
+
+/// Calls the Python functions \p Enter and \p Exit, either of which may be
+/// None, around every launch, with a \p Class of (kernel, grid, block, shared,
+/// stream, arguments, error). They run with the GIL; what they raise, whoever
+/// launched gets. Null before initializePython. Needs the GIL.
+LaunchObserverRef addPythonHook(_object *Class, _object *Enter, _object *Exit);
+
+/// Removes one of addPythonHook, once: see removeLaunchObserver. Needs the GIL,
+/// and lets go of it.
+void removePythonHook(LaunchObserver &O, bool Wait);
 
 } // namespace launchjit
 

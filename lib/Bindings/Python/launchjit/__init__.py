@@ -12,7 +12,7 @@ Importing the package, making launchers and reading binaries never touch the
 CUDA driver; the first launch does. Everything may be used from any thread.
 """
 
-from . import cache, driver
+from . import cache, driver, hooks
 from ._errors import (
     ArgumentRangeError,
     ArgumentTypeError,
@@ -43,5 +43,6 @@ __all__ = [
     "SignatureError",
     "cache",
     "driver",
+    "hooks",
     "llvm_version",
 ]

@@ -1,0 +1,33 @@
+//===- DebugOptions.h - What LAUNCHJIT_DEBUG asks for ---------------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LAUNCHJIT_SUPPORT_DEBUGOPTIONS_H
+#define LAUNCHJIT_SUPPORT_DEBUGOPTIONS_H
+
+namespace launchjit {
+
+// member, name in LAUNCHJIT_DEBUG
+#define LAUNCHJIT_DEBUG_OPTIONS(X)                                             \
+  X(GDB, "gdb")     /* tell gdb of stubs */                                    \
+  X(NVTX, "nvtx")   /* an NVTX range around each launch */                     \
+  X(Perf, "perf")   /* tell perf of stubs */                                   \
+  X(Print, "print") /* write each launch to stderr */                          \
+  X(Sync, "sync")   /* wait for each launch, and name the one that failed */
+
+struct DebugOptions {
+#define X(Member, Name) bool Member = false;
+  LAUNCHJIT_DEBUG_OPTIONS(X)
+#undef X
+
+  /// What the environment says, read once; an unknown name is logged.
+  /// Thread-safe.
+  static const DebugOptions &get();
+};
+
+} // namespace launchjit
+
+#endif // LAUNCHJIT_SUPPORT_DEBUGOPTIONS_H

@@ -1,0 +1,24 @@
+//===- DebugObservers.h - The observers that the environment asks for -----===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LAUNCHJIT_LIB_LAUNCH_DEBUGOBSERVERS_H
+#define LAUNCHJIT_LIB_LAUNCH_DEBUGOBSERVERS_H
+
+#include "launchjit/Launch/Observers.h"
+
+namespace launchjit {
+
+/// Those of LAUNCHJIT_DEBUG and LAUNCHJIT_TRACE, the outermost first.
+std::vector<LaunchObserverRef> makeDebugObservers();
+
+/// Puts an NVTX range around each launch. Null, and logged, where this build
+/// has no NVTX.
+LaunchObserverRef makeNVTXObserver();
+
+} // namespace launchjit
+
+#endif // LAUNCHJIT_LIB_LAUNCH_DEBUGOBSERVERS_H
