@@ -8,8 +8,18 @@
 #include "launchjit/JIT/Linker.h"
 #include "launchjit/Support/Error.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/ExecutionEngine/JITLink/ELF.h"
 #include "llvm/ExecutionEngine/JITLink/JITLink.h"
+#include "llvm/Object/ELFTypes.h"
+// Only the host's: jitlink::link would bring the linkers of all architectures.
+#if defined(__x86_64__)
+#include "llvm/ExecutionEngine/JITLink/ELF_x86_64.h"
+#define LJ_HOST(Function) Function##_x86_64
+#define LJ_MACHINE ELF::EM_X86_64
+#else
+#include "llvm/ExecutionEngine/JITLink/ELF_aarch64.h"
+#define LJ_HOST(Function) Function##_aarch64
+#define LJ_MACHINE ELF::EM_AARCH64
+#endif
 #if LLVM_VERSION_MAJOR >= 20
 #include "llvm/ExecutionEngine/Orc/SymbolStringPool.h"
 #endif
@@ -18,12 +28,26 @@ using namespace llvm;
 using namespace llvm::jitlink;
 using namespace launchjit;
 
+/// Those functions take it that the object is of their kind.
+static bool isOfHost(StringRef Object) {
+  using Ehdr = object::ELF64LE::Ehdr;
+  if (Object.size() < sizeof(Ehdr))
+    return false;
+  const auto *H = reinterpret_cast<const Ehdr *>(Object.data());
+  return H->checkMagic() && H->getFileClass() == ELF::ELFCLASS64 &&
+         H->getDataEncoding() == ELF::ELFDATA2LSB && H->e_type == ELF::ET_REL &&
+         H->e_machine == LJ_MACHINE;
+}
+
 static Expected<std::unique_ptr<LinkGraph>> readObject(MemoryBufferRef Object) {
+  if (!isOfHost(Object.getBuffer()))
+    return makeError(Status::Internal,
+                     "it is no relocatable ELF object of this architecture");
 #if LLVM_VERSION_MAJOR >= 20
-  return createLinkGraphFromELFObject(
+  return LJ_HOST(createLinkGraphFromELFObject)(
       Object, std::make_shared<orc::SymbolStringPool>());
 #else
-  return createLinkGraphFromELFObject(Object);
+  return LJ_HOST(createLinkGraphFromELFObject)(Object);
 #endif
 }
 
@@ -96,8 +120,8 @@ Expected<Linker::Linked> Linker::link(ArrayRef<char> Object, StringRef Symbol) {
   auto Graph = readObject(
       MemoryBufferRef(StringRef(Object.data(), Object.size()), Symbol));
   if (Graph)
-    jitlink::link(std::move(*Graph),
-                  std::make_unique<Context>(Memory, Symbol, Out));
+    LJ_HOST(link_ELF)(std::move(*Graph),
+                      std::make_unique<Context>(Memory, Symbol, Out));
   else
     Out.Problem = takeDetail(Graph.takeError());
   if (Out.Problem) {

@@ -22,6 +22,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <csignal>
+#include <elf.h>
 #include <grp.h>
 #include <sys/auxv.h>
 #include <sys/mount.h>
@@ -258,6 +259,15 @@ TEST_F(CachedLauncherTest, AnEntryThatDoesNotLink) {
     auto Bytes = encodeEntry(D.KeyText, ArrayRef(Object).take_front(Size));
     writeFile(entryPath(), StringRef(Bytes.data(), Bytes.size()));
     EXPECT_EQ(expectMiss().Damaged, 1u) << Size;
+  }
+  // Another class, byte order, type or architecture.
+  for (size_t At : {EI_CLASS, EI_DATA, int(offsetof(Elf64_Ehdr, e_type)),
+                    int(offsetof(Elf64_Ehdr, e_machine))}) {
+    SmallVector<char, 0> Other = Object;
+    Other[At] ^= 3;
+    auto Bytes = encodeEntry(D.KeyText, Other);
+    writeFile(entryPath(), StringRef(Bytes.data(), Bytes.size()));
+    EXPECT_EQ(expectMiss().Damaged, 1u) << At;
   }
   StringRef Symbol = "lj_packed_";
   size_t At = StringRef(Object.data(), Object.size()).find(Symbol);
