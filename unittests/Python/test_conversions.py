@@ -298,6 +298,27 @@ def test_pointers():
                 + type(result).__name__, kernel, Tensor(result))
 
 
+def test_simple_objects_of_ctypes():
+    integers = make_kernel("a: i8, b: u16, c: i32, d: u64")
+    assert parameters(integers, ctypes.c_int8(-1), ctypes.c_uint16(2**16 - 1), ctypes.c_long(-5),
+                      ctypes.c_uint64(2**64 - 1)) == \
+        [b"\xff", b"\xff\xff", struct.pack("<i", -5), b"\xff" * 8]
+    refused(lj.ArgumentRangeError, "argument 0 ('a', i8): 128 does not fit; allowed is -128 to 127",
+            integers, ctypes.c_int(128), 0, 0, 0)
+    floats = make_kernel("a: fp32, b: fp64, c: fp16")
+    assert parameters(floats, ctypes.c_float(1.5), ctypes.c_double(-2.5), ctypes.c_int(3)) == \
+        [struct.pack("<f", 1.5), struct.pack("<d", -2.5), struct.pack("<e", 3)]
+    pointer = make_kernel("p: *fp32")
+    assert parameters(pointer, ctypes.c_void_p(2**40)) == [struct.pack("<Q", 2**40)]
+    assert parameters(pointer, ctypes.c_void_p()) == [bytes(8)]
+    for value in (ctypes.c_char(b"x"), ctypes.c_float(1.5), ctypes.c_char_p(b"text"), ctypes.c_int):
+        refused(lj.ArgumentTypeError,
+                f"argument 0 ('a', i8): expected an int, got {type(value).__name__}",
+                integers, value, 0, 0, 0)
+    refused(lj.ArgumentTypeError, "argument 0 ('a', fp32): expected a number, got c_char_p",
+            floats, ctypes.c_char_p(b"text"), 0, 0)
+
+
 def test_what_an_argument_raises_comes_through():
     for signature in ("i32", "fp32", "*i8"):
         kernel = make_kernel(signature)

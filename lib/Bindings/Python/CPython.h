@@ -155,6 +155,7 @@ enum : unsigned long {
 // Objects that CPython exports as variables.
 #define LJ_PYTHON_OBJECTS(X)                                                   \
   X(PyBool_Type)                                                               \
+  X(PyFloat_Type)                                                              \
   X(PyLong_Type)                                                               \
   X(PyTuple_Type)                                                              \
   X(_Py_NoneStruct)                                                            \
@@ -184,6 +185,8 @@ enum : unsigned long {
   X(handle)                                                                    \
   X(_launch)                                                                   \
   X(is_initialized)                                                            \
+  X(_type_)                                                                    \
+  X(value)                                                                     \
   X(launch)                                                                    \
   X(shape)                                                                     \
   X(stream)                                                                    \

@@ -35,15 +35,40 @@ static Fit toUnsigned(PyObject *Int, uint64_t &Value) {
   return Fit::No;
 }
 
+PyObject *launchjit::python::simpleValue(PyObject *O) {
+  Ref Code(Py.PyObject_GetAttr(typeOf(O), Py.Names._type_));
+  PyObject *Value = Code && Py.PyUnicode_AsUTF8AndSize(Code.get(), nullptr)
+                        ? Py.PyObject_GetAttr(O, Py.Names.value)
+                        : nullptr;
+  if (!Value)
+    Py.PyErr_Clear();
+  return Value;
+}
+
+/// Whether the exception that is set says no more than that a type is wrong:
+/// then it is cleared.
+static bool clearTypeError() {
+  if (!Py.PyErr_ExceptionMatches(Py.PyExc_TypeError))
+    return false;
+  Py.PyErr_Clear();
+  return true;
+}
+
 PyObject *launchjit::python::asInt(const Subject &S, PyObject *O) {
   if (isInt(O)) {
     Py.Py_IncRef(O);
     return O;
   }
   PyObject *Int = Py.PyNumber_Index(O);
-  if (!Int)
-    raiseWrongType(S, "an int", O);
-  return Int;
+  if (Int || !clearTypeError())
+    return Int;
+  Ref Value(simpleValue(O));
+  if (Value && isInt(Value.get())) {
+    Py.Py_IncRef(Value.get());
+    return Value.get();
+  }
+  raiseWrongType(S, "an int", O);
+  return nullptr;
 }
 
 int launchjit::python::toAddress(const Subject &S, PyObject *O,
@@ -169,8 +194,15 @@ template <ParamKind Kind>
 int convertFloat(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
   double Value = Py.PyFloat_AsDouble(O);
   if (Value == -1.0 && Py.PyErr_Occurred()) {
-    if (!isInt(O) || !Py.PyErr_ExceptionMatches(Py.PyExc_OverflowError))
-      return raiseWrongType({L->Kernel, Slot}, "a number", O);
+    if (!isInt(O) || !Py.PyErr_ExceptionMatches(Py.PyExc_OverflowError)) {
+      if (!clearTypeError())
+        return -1;
+      Ref Simple(simpleValue(O));
+      return Simple && (isInt(Simple.get()) ||
+                        typeOf(Simple.get()) == Py.PyFloat_Type)
+                 ? convertFloat<Kind>(L, Simple.get(), To, Slot)
+                 : raiseWrongType({L->Kernel, Slot}, "a number", O);
+    }
     Py.PyErr_Clear();
     return raise({L->Kernel, Slot}, Status::ArgumentRange,
                  valueText(O) + " does not fit into a float");

@@ -18,6 +18,9 @@ void fillConversions(StubTable &Table);
 /// Failed leaves an exception.
 enum class Fit { Yes, No, Failed };
 
+/// The value of a simple object of ctypes (c_int, c_void_p, ...), a new
+/// reference; null without an exception for anything else.
+PyObject *simpleValue(PyObject *O);
 /// A new reference to \p O as an int, by __index__; null with an exception.
 PyObject *asInt(const Subject &S, PyObject *O);
 /// \p Int, of any size, as a signed number.

@@ -461,6 +461,13 @@ static int convertObject(StubPythonLaunch *L, PyObject *O, uint64_t &Address,
   PyObject *Type = typeOf(O);
   bool OfType;
   PointerType Found = examine(Type, O, OfType);
+  Ref Simple(Found.Convert ? nullptr : simpleValue(O)); // a c_void_p
+  if (Simple && (isInt(Simple.get()) || isNone(Simple.get()))) {
+    Address = 0;
+    return isNone(Simple.get()) ? 0
+                                : toAddress({L->Kernel, Slot}, Simple.get(),
+                                            ExpectedPointer, Address);
+  }
   if (!Found.Convert)
     return Py.PyErr_Occurred()
                ? -1
