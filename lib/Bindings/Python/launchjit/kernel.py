@@ -56,15 +56,32 @@ class Kernel(pylib.lj_python_kernel_base()):
     attributes: further launch attributes: pairs of the driver's
         CUlaunchAttributeID and up to 64 bytes.
     device: whose primary context serves where no context is current.
+    check_memory: refuse memory that the GPU cannot access, and arrays that are
+        read-only where the signature's pointer is not. Where a tensor's
+        framework tells that it is on the GPU, this costs nothing.
+    peer_access: allow tensors of another device than the launch's.
+    strict: tensors must have the signature's element type and be contiguous,
+        and every value must be divisible as the signature's hints say.
 
     kernel[grid](*arguments, stream=None, **by_name) launches; so does
     kernel.launch(grid, stream, *arguments), which is the shortest way. The grid
     is an int, or 1 to 3 of them, in blocks, or (with brackets) a function of the
     arguments by name that gives these. The stream is an int (0 is the legacy
-    stream), or an object with __cuda_stream__() or cuda_stream. A pointer is an
-    int, None, or an object with data_ptr(). A launch gives None, or raises
-    before anything was launched: ArgumentTypeError, ArgumentRangeError,
-    ArgumentValueError, CudaError.
+    stream), an object with __cuda_stream__() or cuda_stream, or None: then the
+    framework's current stream, as the first tensor with DLPack's C exchange
+    tells, else torch's where torch is loaded and uses CUDA, else the legacy one.
+
+    A pointer is an int, None, or an object with, in this order,
+    __dlpack_c_exchange_api__ on its type (torch 2.10 and later), data_ptr(),
+    __cuda_array_interface__ (the launch waits for its stream), or a handle that
+    is an int or has __int__ (cuda.core's buffers). A number is anything with
+    __index__ or __float__, or a simple object of ctypes; a struct or a tensor
+    map anything with the buffer protocol and just its bytes.
+
+    A launch gives None, or raises before anything was launched:
+    ArgumentTypeError, ArgumentRangeError, ArgumentValueError, CudaError, or
+    what an argument's own code raised. Arguments stay alive until it returns;
+    the GIL is released while the driver is called.
 
     A kernel pickles by value, unless it wraps a function of the host's.
     """
