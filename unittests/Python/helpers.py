@@ -2,27 +2,42 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels of any signature, and what a launch of them recorded."""
 
+import ctypes
+import itertools
 import os
 import subprocess
 import sys
+from ctypes import c_uint64
 from pathlib import Path
 
 import launchjit as lj
 import pytest
+from launchjit._errors import check
+from launchjit._lib import lib
 
 TREE = Path(__file__).resolve().parents[2]
 BUNDLED = TREE / "tools" / "launchjit" / "kernels" / "kernels.ptx"
 JIT = os.environ.get("LAUNCHJIT_JIT") != "off"
+CUDA = os.environ["LAUNCHJIT_DRIVER"] == "cuda"
 
 
 def ptx(signature, name="axpy"):
-    """PTX of an empty kernel that has the signature's parameters."""
+    """PTX of a kernel that has the signature's parameters, and writes their bytes
+    to where the variable `echo` points."""
     parameters = ",\n".join(
         f".param .align {p.align} .b8 {name}_param_{i}[{p.size}]"
         for i, p in enumerate(signature.parameters)
     )
-    return (".version 7.8\n.target sm_90\n.address_size 64\n"
-            f".visible .entry {name}({parameters})\n{{\nret;\n}}\n").encode()
+    copies = "".join(
+        f"mov.b64 %from, {name}_param_{i};\ncvta.param.u64 %from, %from;\nmov.u32 %n, {p.size};\n"
+        f"L{i}:\nld.u8 %b, [%from];\nst.global.u8 [%to], %b;\nadd.u64 %from, %from, 1;\n"
+        f"add.u64 %to, %to, 1;\nsub.u32 %n, %n, 1;\nsetp.ne.u32 %more, %n, 0;\n@%more bra L{i};\n"
+        for i, p in enumerate(signature.parameters)
+    )
+    return (".version 7.8\n.target sm_90\n.address_size 64\n.global .align 8 .u64 echo;\n"
+            f".visible .entry {name}({parameters})\n{{\n"
+            ".reg .b64 %from, %to;\n.reg .b32 %n;\n.reg .b16 %b;\n.reg .pred %more;\n"
+            f"ld.global.u64 %to, [echo];\n{copies}ret;\n}}\n").encode()
 
 
 def make_kernel(signature, name="axpy", **config):
@@ -39,8 +54,27 @@ def launched(kernel, *args, grid=1, stream=0):
 
 
 def parameters(kernel, *args):
-    """The bytes of each of the kernel's parameters."""
-    return launched(kernel, *args)["parameters"]
+    """The bytes of each of the kernel's parameters: those that were recorded, or
+    on a GPU those that the kernel found."""
+    if not CUDA:
+        return launched(kernel, *args)["parameters"]
+    sizes = [p.size for p in kernel.signature.parameters]
+    filler = b"\xa5" * (sum(sizes) + 8)
+    address = c_uint64()
+    check(lib.lj_memory_allocate(len(filler), address))
+    try:
+        check(lib.lj_memory_write(address, filler, len(filler)))
+        variable, _ = kernel._module.get_global("echo")
+        check(lib.lj_memory_write(variable, address, 8))
+        assert kernel.launch(1, 0, *args) is None
+        check(lib.lj_synchronize())
+        found = ctypes.create_string_buffer(len(filler))
+        check(lib.lj_memory_read(found, address, len(filler)))
+    finally:
+        check(lib.lj_memory_free(address))
+    assert found.raw[sum(sizes):] == filler[:8]
+    ends = list(itertools.accumulate(sizes))
+    return [found.raw[end - size:end] for size, end in zip(sizes, ends)]
 
 
 def refused(exception, message, kernel, *args, grid=1, stream=0):
@@ -50,7 +84,7 @@ def refused(exception, message, kernel, *args, grid=1, stream=0):
         kernel.launch(grid, stream, *args)
     assert type(info.value) is exception
     assert str(info.value) == message
-    assert lj.driver.recorded() == []
+    assert CUDA or lj.driver.recorded() == []
     return info.value
 
 

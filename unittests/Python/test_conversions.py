@@ -10,7 +10,7 @@ from fractions import Fraction
 import launchjit as lj
 import numpy as np
 import pytest
-from helpers import make_kernel, parameters, refused
+from helpers import CUDA, make_kernel, parameters, refused
 
 INTS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q",
         "u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
@@ -330,7 +330,7 @@ def test_what_an_argument_raises_comes_through():
         with pytest.raises(type(exception)) as info:
             make_kernel("*i8").launch(1, 0, Raises(exception))
         assert info.value is exception
-    assert lj.driver.recorded() == []
+    assert CUDA or lj.driver.recorded() == []
 
 
 def test_structs():
