@@ -21,6 +21,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -279,6 +280,13 @@ Expected<int> ObjectCache::openOrMakeOwn() const {
 
 Error ObjectCache::publish(StringRef Name, ArrayRef<char> Entry) const {
   const FileCalls &Calls = *Options.Calls;
+  // Beyond this limit write does not fail, it ends the process.
+  rlimit Limit;
+  if (getrlimit(RLIMIT_FSIZE, &Limit) == 0 && Limit.rlim_cur < Entry.size())
+    return makeError(Status::IO, "cannot write to the cache " +
+                                     Options.Directory +
+                                     ": the file size limit (ulimit -f) is " +
+                                     Twine(Limit.rlim_cur) + " bytes");
   auto Dir = openOrMakeOwn();
   if (!Dir)
     return Dir.takeError();
@@ -443,9 +451,11 @@ void ObjectCache::sweepNowAndThen() {
   if (Puts.fetch_add(1) % SweepStores)
     return;
   struct stat S;
-  if (stat((Options.Directory + "/" + LockName).str().c_str(), &S) == 0 &&
-      S.st_mtime + SweepInterval > time(nullptr))
-    return;
+  if (stat((Options.Directory + "/" + LockName).str().c_str(), &S) == 0) {
+    int64_t Age = time(nullptr) - S.st_mtime;
+    if (Age >= 0 && Age < SweepInterval) // a clock may have been set back
+      return;
+  }
   auto Removed = sweep({Options.MaxBytes, Options.MaxBytes / 10 * 9, StaleAge},
                        /*DryRun=*/false);
   if (!Removed)

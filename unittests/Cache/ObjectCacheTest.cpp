@@ -100,6 +100,11 @@ protected:
     auto Found = C.get(Key, KeyText);
     return Found && ArrayRef<char>(*Found) == Object;
   }
+  /// As a new process sees it.
+  bool hasNow() const {
+    ObjectCache C(Options);
+    return has(C);
+  }
   unsigned numFiles() {
     std::error_code EC;
     unsigned N = 0;
@@ -378,6 +383,21 @@ TEST_F(ObjectCacheTest, PrunesWhatWasNotUsedForLongest) {
   ASSERT_TRUE(bool(C.clear()));
   EXPECT_TRUE(cantFail(C.list(Options.Directory)).empty());
   EXPECT_TRUE(sys::fs::exists(Options.Directory + "/somebody's"));
+}
+
+TEST_F(ObjectCacheTest, SweepsAtMostOnceAMinute) {
+  Options.MaxBytes = 1;
+  ObjectCache(Options).put(Name, KeyText, Object); // too large, so swept
+  EXPECT_FALSE(hasNow());
+  ObjectCache(Options).put(Name, KeyText, Object); // too soon for another
+  EXPECT_TRUE(hasNow());
+  // Long ago, or in what is the future since the clock was set back.
+  for (time_t When : {time_t(1000), time(nullptr) + 100000}) {
+    utimbuf T{When, When};
+    ASSERT_EQ(utime((Options.Directory + "/.lock").c_str(), &T), 0);
+    ObjectCache(Options).put(Name, KeyText, Object);
+    EXPECT_FALSE(hasNow()) << When;
+  }
 }
 
 TEST_F(ObjectCacheTest, SweepsTemporariesThatNobodyWrites) {

@@ -26,6 +26,7 @@
 #include <grp.h>
 #include <sys/auxv.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -375,6 +376,22 @@ TEST_F(CachedLauncherTest, AFullDiskAndANoexecMount) {
   K = makeKernel(nthSignature(5, "i16"));
   expectHit();
   EXPECT_EQ(umount(Options.Directory.c_str()), 0);
+}
+
+/// A larger file would end the process.
+TEST_F(CachedLauncherTest, AFileSizeLimit) {
+  int Status = inChild([&] {
+    // Code memory is a file too, and comes first.
+    Options.Mode = CacheMode::Off;
+    EXPECT_TRUE(launch().Right);
+    Options.Mode = CacheMode::ReadWrite;
+    ObjectCache Cache(Options);
+    const rlimit Limit = {100, 100};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &Limit), 0);
+    Cache.put("0123456789abcdef0123456789abcdef", "key", std::vector<char>(99));
+    EXPECT_EQ(Cache.counters().Failed, 1u);
+  });
+  EXPECT_EQ(Status, 0);
 }
 
 /// As a network file system does, in any of the calls.
