@@ -1,5 +1,4 @@
-//===- DebugSupport.cpp - Telling gdb and perf of generated code
-//-------------===//
+//===- DebugSupport.cpp - Telling gdb and perf of generated code ----------===//
 //
 // Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
