@@ -66,8 +66,13 @@ class Objects:
     @property
     def as_data_ptr(self):
         class Pointer:
+            """A tensor of a framework that has no DLPack exchange."""
+
             def __init__(self, tensor):
-                self.data_ptr = tensor.data_ptr
+                self.address = tensor.data_ptr()
+
+            def data_ptr(self):
+                return self.address
 
         return (*map(Pointer, self.tensors), *self.scalars)
 

@@ -65,7 +65,7 @@ def parameters(kernel, *args):
     try:
         check(lib.lj_memory_write(address, filler, len(filler)))
         variable, _ = kernel._module.get_global("echo")
-        check(lib.lj_memory_write(variable, address, 8))
+        check(lib.lj_memory_write(variable, ctypes.byref(address), 8))
         assert kernel.launch(1, 0, *args) is None
         check(lib.lj_synchronize())
         found = ctypes.create_string_buffer(len(filler))
