@@ -59,8 +59,8 @@ Error BoundLaunch::set(size_t Index, const Value &V) {
 //===----------------------------------------------------------------------===//
 
 int BoundLaunch::launch(CUstream On) {
-  if (int Failed =
-          launchByTable(Data, Grid[0], Grid[1], Grid[2], On, Buffer.data()))
+  if (int Failed = launchFromDevice(Data, Grid[0], Grid[1], Grid[2], On,
+                                    Buffer.data(), Device, DeviceSlot))
     return Failed;
   // The legacy stream cannot be captured. Of others the question takes 0.02 us,
   // which a launch that nobody asked to bind does not pay.

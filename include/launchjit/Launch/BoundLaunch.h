@@ -57,6 +57,12 @@ public:
   /// are in the nodes already.
   llvm::Error update(CUgraphExec Exec);
 
+  /// Where the arguments lie, as launchFromDevice takes it.
+  void setDevice(int OfArguments, uint32_t Slot) {
+    Device = OfArguments;
+    DeviceSlot = Slot;
+  }
+
   const KernelData &data() const { return *Data; }
   const GridSize &grid() const { return Grid; }
   CUstream stream() const { return Stream; }
@@ -82,6 +88,8 @@ private:
   const KernelData *Data = nullptr;
   GridSize Grid = {};
   CUstream Stream = nullptr;
+  int Device = -1;
+  uint32_t DeviceSlot = 0;
   std::vector<uint64_t> Buffer;
   uint64_t Version = 0;
 

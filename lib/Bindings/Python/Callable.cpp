@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bound.h"
 #include "CPython.h"
 #include "Convert.h"
 #include "Entry.h"
@@ -66,7 +67,10 @@ Error launchjit::initializePython(_object *const *Exceptions, size_t Count) {
   C.SelfType = makeSelfType(C);
   C.KernelBase = makeKernelBase(C);
   C.GridLaunchType = makeGridLaunchType(C);
-  if (!C.SelfType || !C.KernelBase || !C.GridLaunchType) {
+  C.BoundBase = makeBoundBase(C);
+  C.BatchBase = makeBatchBase(C);
+  if (!C.SelfType || !C.KernelBase || !C.GridLaunchType || !C.BoundBase ||
+      !C.BatchBase) {
     C.PyErr_Clear();
     return makeError(Status::Internal, "CPython cannot make a type");
   }
