@@ -73,14 +73,12 @@ Error Batch::findContext() {
 /// Launches all into \p Stream, which is being captured.
 Error Batch::capture(CUstream Stream) {
   for (Item &I : Items) {
-    const GridSize &Grid = I.Launch->grid();
     I.Node = nullptr;
     I.Version = I.Launch->version();
     I.Enabled = true;
     if (I.Launch->isEmpty())
       continue;
-    if (launchPacked(&I.Launch->data(), Grid[0], Grid[1], Grid[2], Stream,
-                     I.Launch->parameters()))
+    if (I.Launch->capture(Stream))
       return makeError(*lastLaunchError());
     uint64_t Id;
     I.Node = lastCapturedNode(*Drv, Stream, Id);

@@ -15,8 +15,9 @@
 using namespace llvm;
 using namespace launchjit;
 
-BoundLaunchRef BoundLaunch::create(const KernelData &D, GridSize Grid,
-                                   CUstream Stream, const void *Parameters) {
+BoundLaunchRef BoundLaunch::createPacked(const KernelData &D, GridSize Grid,
+                                         CUstream Stream,
+                                         const void *Parameters) {
   BoundLaunchRef B(new BoundLaunch);
   B->Owner = KernelRef(const_cast<Kernel *>(D.Owner));
   size_t Size = Kernel::storageSize(D, 0);
@@ -35,7 +36,7 @@ Expected<BoundLaunchRef> BoundLaunch::create(const KernelData &D, GridSize Grid,
   SmallVector<uint64_t, 64> Parameters;
   if (Error E = packValues(*D.State, Values, Parameters))
     return std::move(E);
-  return create(D, Grid, Stream, Parameters.data());
+  return createPacked(D, Grid, Stream, Parameters.data());
 }
 
 BoundLaunch::~BoundLaunch() = default;

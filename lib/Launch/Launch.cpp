@@ -298,3 +298,9 @@ int launchjit::launchFromDevice(const StubKernel *K, int64_t X, int64_t Y,
     return observeLaunch(K, X, Y, Z, Stream, Buffer, Launch);
   return Launch();
 }
+
+int launchjit::launchUnobserved(const StubKernel *K, int64_t X, int64_t Y,
+                                int64_t Z, void *Stream, void *Buffer,
+                                int Device, uint32_t Slot) {
+  return launch(K, X, Y, Z, Stream, Buffer, {Device, Slot});
+}

@@ -30,8 +30,8 @@ public:
                                                llvm::ArrayRef<Value> Values);
   /// The same with the packed parameters, D.ParameterBytes of them, in which
   /// the hidden ones are null.
-  static BoundLaunchRef create(const KernelData &D, GridSize Grid,
-                               CUstream Stream, const void *Parameters);
+  static BoundLaunchRef createPacked(const KernelData &D, GridSize Grid,
+                                     CUstream Stream, const void *Parameters);
   ~BoundLaunch();
 
   /// Launches; 0, or a status with lastLaunchError(). While the stream is being
@@ -70,6 +70,12 @@ public:
 
   // For graphs of launches, see Batch.
 
+  /// Launches into a graph that is being captured; no observer sees it. 0, or a
+  /// status with lastLaunchError().
+  int capture(CUstream Into) {
+    return launchUnobserved(Data, Grid[0], Grid[1], Grid[2], Into,
+                            Buffer.data(), Device, DeviceSlot);
+  }
   /// Counts the changes.
   uint64_t version() const { return Version; }
   /// An error where the launch cannot be in a graph that others write.

@@ -94,11 +94,12 @@ static void deallocBound(PyObject *O) {
 }
 
 /// Checks what is known when all arguments are converted, and waits for those
-/// who still produce one. 0, or -1 with an exception.
+/// who still produce one. The framework's current stream is asked for at each
+/// launch again; now it tells the context. 0, or -1 with an exception.
 static int finishArguments(StubPythonLaunch &L, const void *Parameters) {
   if (selfOf(&L).Checks & CheckStrict && checkHints(&L, Parameters))
     return -1;
-  if (L.After && finishStream(&L))
+  if ((L.After || L.WorkStream) && finishStream(&L))
     return -1;
   L.After = nullptr;
   return 0;
@@ -311,8 +312,8 @@ _object *launchjit::pythonBind(_object *Class, _object *Callable,
     return nullptr;
   auto *B = reinterpret_cast<PythonBound *>(Object.get());
   BoundLaunchRef Launch =
-      BoundLaunch::create(D, {L.Grid[0], L.Grid[1], L.Grid[2]},
-                          static_cast<CUstream>(L.Stream), Buffer.data());
+      BoundLaunch::createPacked(D, {L.Grid[0], L.Grid[1], L.Grid[2]},
+                                static_cast<CUstream>(L.Stream), Buffer.data());
   Launch->Retain();
   B->Launch = Launch.get();
   B->Callable = Callable;
