@@ -19,7 +19,7 @@ static lj_value intValue(int64_t I) {
   return V;
 }
 
-static Bound bind(const Kernel &K, int64_t N) {
+static Bound bound(const Kernel &K, int64_t N) {
   lj_value Values[3] = {
       {LJ_VALUE_POINTER, 0, {}}, {LJ_VALUE_FLOAT, 0, {}}, intValue(N)};
   Values[0].as.u = 0x1000;
@@ -35,7 +35,7 @@ class CAPIBound : public RecordingTest {};
 
 TEST_F(CAPIBound, LaunchesAgain) {
   Kernel K = axpy();
-  Bound B = bind(K, 3);
+  Bound B = bound(K, 3);
   K.reset();
   EXPECT_EQ(lj_recorded_count(recorded().get()), 0u);
   EXPECT_OK(lj_bound_launch(B.get()));
@@ -55,7 +55,7 @@ TEST_F(CAPIBound, LaunchesAgain) {
 
 TEST_F(CAPIBound, Errors) {
   Kernel K = axpy();
-  Bound B = bind(K, 3);
+  Bound B = bound(K, 3);
   lj_value N = intValue(int64_t(1) << 40);
   EXPECT_FAILS(lj_bound_set(B.get(), 2, &N), LJ_ERROR_ARGUMENT_RANGE,
                "argument 2 ('n', i32)");
@@ -89,7 +89,7 @@ TEST_F(CAPIBound, Errors) {
 
 TEST_F(CAPIBound, ABatchKeepsItsLaunches) {
   Kernel K = axpy();
-  Bound A = bind(K, 1), B = bind(K, 2);
+  Bound A = bound(K, 1), B = bound(K, 2);
   lj_bound *Launches[] = {A.get(), B.get(), A.get()};
   lj_batch *Made = nullptr;
   EXPECT_OK(lj_batch_create(Launches, 3, &Made));
@@ -114,7 +114,7 @@ TEST_F(CAPIBound, UpdatesAUsersGraph) {
   CUcontext C;
   CUstream S;
   CUgraph G;
-  CUgraphExec E;
+  CUgraphExec Exec;
   ASSERT_EQ(D->cuDevicePrimaryCtxRetain(&C, 0), CUDA_SUCCESS);
   ASSERT_EQ(D->cuCtxPushCurrent(C), CUDA_SUCCESS);
   ASSERT_EQ(D->cuStreamCreate(&S, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
@@ -127,14 +127,14 @@ TEST_F(CAPIBound, UpdatesAUsersGraph) {
             CUDA_SUCCESS);
   EXPECT_OK(lj_bound_launch(B.get()));
   ASSERT_EQ(D->cuStreamEndCapture(S, &G), CUDA_SUCCESS);
-  ASSERT_EQ(D->cuGraphInstantiateWithFlags(&E, G, 0), CUDA_SUCCESS);
+  ASSERT_EQ(D->cuGraphInstantiateWithFlags(&Exec, G, 0), CUDA_SUCCESS);
   lj_value N = intValue(2);
   EXPECT_OK(lj_bound_set(B.get(), 2, &N));
-  EXPECT_OK(lj_bound_update(B.get(), E));
+  EXPECT_OK(lj_bound_update(B.get(), Exec));
   recorded();
-  EXPECT_EQ(D->cuGraphLaunch(E, S), CUDA_SUCCESS);
+  EXPECT_EQ(D->cuGraphLaunch(Exec, S), CUDA_SUCCESS);
   EXPECT_EQ(as<int>(get(recorded(), 0).parameters[2]), 2);
-  D->cuGraphExecDestroy(E);
+  D->cuGraphExecDestroy(Exec);
   D->cuGraphDestroy(G);
   D->cuStreamDestroy(S);
   D->cuCtxPopCurrent(&C);

@@ -23,7 +23,7 @@ protected:
   /// The only parameter of each launch that a launch of \p B recorded.
   static std::vector<int> launched(Batch &B, CUstream S = nullptr) {
     takeRecordedLaunches();
-    EXPECT_EQ(errorOf(B.launch(S)).Message, "");
+    EXPECT_EQ(errorOf(B.launch(S)).Message, "no error");
     std::vector<int> Result;
     for (const RecordedLaunch &L : takeRecordedLaunches()) {
       int N;
@@ -257,7 +257,8 @@ TEST_F(BatchTest, LeavesNothingBehind) {
   B.reset();
   EXPECT_EQ(Alive, 0);
   A->setGrid({-1, 1, 1});
-  EXPECT_NE(errorOf(Batch::create(A)->launch(nullptr)).Message, "");
+  EXPECT_EQ(errorOf(Batch::create(A)->launch(nullptr)).Code,
+            Status::ArgumentValue);
   EXPECT_EQ(Alive, 0);
 }
 
