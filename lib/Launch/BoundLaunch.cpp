@@ -39,8 +39,6 @@ Expected<BoundLaunchRef> BoundLaunch::create(const KernelData &D, GridSize Grid,
   return createPacked(D, Grid, Stream, Parameters.data());
 }
 
-BoundLaunch::~BoundLaunch() = default;
-
 Error BoundLaunch::set(size_t Index, const Value &V) {
   const Signature &S = Data->State->Sig;
   ArrayRef<Slot> Slots = S.abi().slots();

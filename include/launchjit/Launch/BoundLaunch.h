@@ -32,7 +32,6 @@ public:
   /// the hidden ones are null.
   static BoundLaunchRef createPacked(const KernelData &D, GridSize Grid,
                                      CUstream Stream, const void *Parameters);
-  ~BoundLaunch();
 
   /// Launches; 0, or a status with lastLaunchError(). While the stream is being
   /// captured, the node that this makes is remembered for update(): all those
@@ -64,7 +63,6 @@ public:
   }
 
   const KernelData &data() const { return *Data; }
-  const GridSize &grid() const { return Grid; }
   CUstream stream() const { return Stream; }
   bool isEmpty() const { return !Grid[0] || !Grid[1] || !Grid[2]; }
 

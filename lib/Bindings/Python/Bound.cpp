@@ -62,17 +62,6 @@ static PythonBound *boundOf(PyObject *O) {
   return madeBy<PythonBound>(O, "Kernel.bind");
 }
 
-static PyObject *newNone() {
-  Py.Py_IncRef(Py._Py_NoneStruct);
-  return Py._Py_NoneStruct;
-}
-
-static void freeObject(PyObject *O) {
-  PyObject *Type = typeOf(O);
-  reinterpret_cast<void (*)(void *)>(Py.PyType_GetSlot(Type, Py_tp_free))(O);
-  Py.Py_DecRef(Type);
-}
-
 static const Signature &signatureOf(const PythonBound &B) {
   return B.Launch->data().Owner->signature();
 }
@@ -249,10 +238,6 @@ static PyObject *boundArguments(PyObject *O, PyObject *) {
   return B ? Py.PyList_AsTuple(B->Arguments) : nullptr;
 }
 
-static PyMethodDef method(const char *Name, void *Function, int Flags,
-                          const char *Doc = nullptr) {
-  return {Name, Function, Flags, Doc};
-}
 template <typename F> static void *address(F *Function) {
   return reinterpret_cast<void *>(Function);
 }
@@ -260,18 +245,18 @@ template <typename F> static void *address(F *Function) {
 PyObject *launchjit::python::makeBoundBase(const CPython &C) {
   // CPython keeps the addresses of the methods.
   static PyMethodDef Methods[] = {
-      method("launch", address(launchBound), METH_NOARGS,
-             "launch($self, /)\n--\n\n"
-             "Launches with what is bound now, with the checks of any launch."),
-      method("set", address(setBound), METH_FASTCALL,
-             "set($self, index_or_name, value, /)\n--\n\n"
-             "Changes one argument, checked as in any launch: where this "
-             "raises, nothing has changed."),
-      method("set_grid", address(setBoundGrid), METH_O,
-             "set_grid($self, grid, /)\n--\n\n"
-             "Changes the grid: an int, or 1 to 3 of them."),
-      method("_update", address(updateBound), METH_O),
-      method("_arguments", address(boundArguments), METH_NOARGS),
+      {"launch", address(launchBound), METH_NOARGS,
+       "launch($self, /)\n--\n\n"
+       "Launches with what is bound now, with the checks of any launch."},
+      {"set", address(setBound), METH_FASTCALL,
+       "set($self, index_or_name, value, /)\n--\n\n"
+       "Changes one argument, checked as in any launch: where this "
+       "raises, nothing has changed."},
+      {"set_grid", address(setBoundGrid), METH_O,
+       "set_grid($self, grid, /)\n--\n\n"
+       "Changes the grid: an int, or 1 to 3 of them."},
+      {"_update", address(updateBound), METH_O, nullptr},
+      {"_arguments", address(boundArguments), METH_NOARGS, nullptr},
       {}};
   PyType_Slot Slots[] = {{Py_tp_dealloc, address(deallocBound)},
                          {Py_tp_methods, Methods},
@@ -388,11 +373,11 @@ static PyObject *launchBatch(PyObject *O, PyObject *const *Args, Py_ssize_t N,
 
 PyObject *launchjit::python::makeBatchBase(const CPython &C) {
   static PyMethodDef Methods[] = {
-      method("launch", address(launchBatch), METH_FASTCALL | METH_KEYWORDS,
-             "launch($self, /, stream=None)\n--\n\n"
-             "Launches all of them in order, with what is bound now. The "
-             "stream is as in any launch; those of the launches do not "
-             "count."),
+      {"launch", address(launchBatch), METH_FASTCALL | METH_KEYWORDS,
+       "launch($self, /, stream=None)\n--\n\n"
+       "Launches all of them in order, with what is bound now. The "
+       "stream is as in any launch; those of the launches do not "
+       "count."},
       {}};
   PyType_Slot Slots[] = {{Py_tp_dealloc, address(deallocBatch)},
                          {Py_tp_methods, Methods},

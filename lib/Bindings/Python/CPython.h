@@ -283,6 +283,16 @@ inline bool peekInt(const CPython &C, PyObject *O, int64_t &Value) {
 inline bool isInt(PyObject *O) {
   return typeOf(O) == Py.PyLong_Type || hasFlag(O, Py_TPFLAGS_LONG_SUBCLASS);
 }
+inline PyObject *newNone() {
+  Py.Py_IncRef(Py._Py_NoneStruct);
+  return Py._Py_NoneStruct;
+}
+/// The end of a tp_dealloc.
+inline void freeObject(PyObject *O) {
+  PyObject *Type = typeOf(O);
+  reinterpret_cast<void (*)(void *)>(Py.PyType_GetSlot(Type, Py_tp_free))(O);
+  Py.Py_DecRef(Type);
+}
 inline bool isNone(PyObject *O) { return O == Py._Py_NoneStruct; }
 
 /// An owned reference. Giving it up may run Python code, which may unwind.

@@ -28,12 +28,10 @@ namespace {
 
 void deallocSelf(PyObject *O) {
   auto *Self = reinterpret_cast<PythonSelf *>(O);
-  PyObject *Type = typeOf(O);
   const Kernel *Owner = Self->Owner;
   free(Self->Name);
   forgetPointerTypes(*Self);
-  reinterpret_cast<void (*)(void *)>(Py.PyType_GetSlot(Type, Py_tp_free))(O);
-  Py.Py_DecRef(Type);
+  freeObject(O);
   if (!Owner)
     return;
   // The last reference unloads the kernel's module, which can wait for the

@@ -179,8 +179,7 @@ PyObject *launchjit::python::launch(StubPythonLaunch *L, void *Buffer) {
     raiseLaunchError();
     return nullptr;
   }
-  Py.Py_IncRef(Py._Py_NoneStruct);
-  return Py._Py_NoneStruct;
+  return newNone();
 }
 
 int Packer::pack(ArrayRef<ABIType> Types, PyObject *const *Values) {
