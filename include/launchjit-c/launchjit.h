@@ -9,6 +9,7 @@
 #define LAUNCHJIT_C_LAUNCHJIT_H
 
 #include "launchjit-c/attribute.h"
+#include "launchjit-c/bound.h"
 #include "launchjit-c/cache.h"
 #include "launchjit-c/driver.h"
 #include "launchjit-c/error.h"

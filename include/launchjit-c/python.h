@@ -45,6 +45,24 @@ typedef enum lj_python_checks {
  * lj_kernel_with, whose overrides would be lost. */
 LJ_API struct _object *lj_python_callable(lj_kernel *kernel, unsigned checks);
 
+/* New references to the base classes of the package's BoundLaunch and Batch,
+ * with their native methods. Null before lj_python_initialize. */
+LJ_API struct _object *lj_python_bound_base(void);
+LJ_API struct _object *lj_python_batch_base(void);
+
+/* A new object of a class made of the first base: what `callable`, which is of
+ * lj_python_callable, would launch if called with the tuple `call_arguments`.
+ * The list `arguments` holds the kernel's of them once more; it is kept, and
+ * follows what is set. Null with a Python exception set where that fails. */
+LJ_API struct _object *lj_python_bind(struct _object *bound_class,
+                                      struct _object *callable,
+                                      struct _object *call_arguments,
+                                      struct _object *arguments);
+/* A new object of a class made of the second base, of a tuple of such objects.
+ * Null with a Python exception set where that fails. */
+LJ_API struct _object *lj_python_batch(struct _object *batch_class,
+                                       struct _object *launches);
+
 /* Calls the Python functions, either of which may be None, around every launch
  * as lj_add_launch_observer does. They get an info_class(kernel, grid, block,
  * shared, stream, arguments, error); what they raise, a Python launch raises

@@ -26,6 +26,22 @@ struct _object *lj_python_callable(lj_kernel *kernel, unsigned checks) {
   return pythonCallable(kernel ? &dataOf(kernel) : nullptr, checks);
 }
 
+struct _object *lj_python_bound_base(void) { return pythonBoundBase(); }
+
+struct _object *lj_python_batch_base(void) { return pythonBatchBase(); }
+
+struct _object *lj_python_bind(struct _object *bound_class,
+                               struct _object *callable,
+                               struct _object *call_arguments,
+                               struct _object *arguments) {
+  return pythonBind(bound_class, callable, call_arguments, arguments);
+}
+
+struct _object *lj_python_batch(struct _object *batch_class,
+                                struct _object *launches) {
+  return pythonBatch(batch_class, launches);
+}
+
 lj_launch_observer *lj_python_add_hook(struct _object *info_class,
                                        struct _object *enter,
                                        struct _object *exit) {

@@ -83,8 +83,33 @@ CUresult getStreamContext(CUstream, CUcontext *Context) {
   return CUDA_SUCCESS;
 }
 
+/// A user's stream is never being captured; what asks for more is a capture of
+/// ours.
 CUresult isCapturing(CUstream, CUstreamCaptureStatus *Status) {
   *Status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+CUresult getCaptureInfo(CUstream, CUstreamCaptureStatus *Status, cuuint64_t *Id,
+                        CUgraph *Graph, const CUgraphNode **Nodes,
+                        const CUgraphEdgeData **Edges, size_t *NumNodes) {
+  static const CUgraphNode Node = handle<CUgraphNode>();
+  *Status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  if (Id)
+    *Id = 1;
+  if (Graph)
+    *Graph = handle<CUgraph>();
+  if (Nodes)
+    *Nodes = &Node;
+  if (Edges)
+    *Edges = nullptr;
+  if (NumNodes)
+    *NumNodes = 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult endCapture(CUstream, CUgraph *Graph) {
+  *Graph = handle<CUgraph>();
   return CUDA_SUCCESS;
 }
 
@@ -224,6 +249,7 @@ Expected<const Driver &> launchjit::openNullDriver() {
   LJ_MAKE(cuModuleLoadData);
   LJ_MAKE(cuModuleGetFunction);
   LJ_MAKE(cuEventCreate);
+  LJ_MAKE(cuGraphInstantiateWithFlags);
 #undef LJ_MAKE
   T.cuDriverGetVersion = getVersion;
   T.cuGetErrorName = getErrorName;
@@ -235,7 +261,9 @@ Expected<const Driver &> launchjit::openNullDriver() {
   T.cuCtxGetCurrent = getCurrent;
   T.cuCtxGetDevice = getCurrentDevice;
   T.cuStreamGetCtx = getStreamContext;
+  T.cuStreamEndCapture = endCapture;
   T.cuStreamIsCapturing = isCapturing;
+  T.cuStreamGetCaptureInfo = getCaptureInfo;
   T.cuLibraryGetGlobal = getLibraryGlobal;
   T.cuModuleGetGlobal = getModuleGlobal;
   T.cuKernelGetAttribute = getKernelAttribute;

@@ -65,9 +65,6 @@ static bool knownError(CUresult Result) {
   return Driver::errorName(Result).starts_with("CUDA_");
 }
 
-static thread_local CUstreamCaptureMode CaptureMode =
-    CU_STREAM_CAPTURE_MODE_GLOBAL;
-
 LJ_ENTRIES {
 
   LJ_ENTRY cuInit(unsigned Flags) {
@@ -286,7 +283,9 @@ LJ_ENTRIES {
     if (!S)
       return CUDA_ERROR_NOT_INITIALIZED;
     CUcontext C;
-    return S->current(C);
+    if (CUresult R = S->current(C))
+      return R;
+    return S->unsafeCall();
   }
 
   LJ_ENTRY cuStreamCreate(CUstream * Out, unsigned Flags) {
@@ -298,7 +297,7 @@ LJ_ENTRIES {
       return R;
     if (!Out || Flags > CU_STREAM_NON_BLOCKING)
       return CUDA_ERROR_INVALID_VALUE;
-    *Out = S->Streams.add(S->newHandle(), Stream{C});
+    *Out = S->Streams.add(S->newHandle(), Stream{C, Flags, std::nullopt});
     return CUDA_SUCCESS;
   }
 
@@ -306,7 +305,13 @@ LJ_ENTRIES {
     Locked S;
     if (!S)
       return CUDA_ERROR_NOT_INITIALIZED;
-    return S->Streams.erase(Stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    recording::Stream *Found = S->Streams.find(Stream);
+    if (!Found)
+      return CUDA_ERROR_INVALID_HANDLE;
+    if (Found->Captured)
+      S->dropGraph(Found->Captured->Into);
+    S->Streams.erase(Stream);
+    return CUDA_SUCCESS;
   }
 
   LJ_ENTRY cuStreamSynchronize(CUstream Stream) {
@@ -314,7 +319,15 @@ LJ_ENTRIES {
     if (!S)
       return CUDA_ERROR_NOT_INITIALIZED;
     CUcontext C;
-    return S->contextOf(Stream, C);
+    if (CUresult R = S->contextOf(Stream, C))
+      return R;
+    recording::Stream *Found = S->Streams.find(Stream);
+    if (!Found)
+      return S->useDefaultStream(C, /*Break=*/true);
+    if (!Found->Captured)
+      return CUDA_SUCCESS;
+    Found->Captured->Invalid = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
 
   LJ_ENTRY cuStreamGetCtx(CUstream Stream, CUcontext * Out) {
@@ -327,29 +340,6 @@ LJ_ENTRIES {
     if (CUresult R = S->contextOf(Stream, C))
       return R;
     *Out = C;
-    return CUDA_SUCCESS;
-  }
-
-  LJ_ENTRY cuStreamIsCapturing(CUstream Stream, CUstreamCaptureStatus * Out) {
-    Locked S;
-    if (!S)
-      return CUDA_ERROR_NOT_INITIALIZED;
-    if (!Out)
-      return CUDA_ERROR_INVALID_VALUE;
-    CUcontext C;
-    if (CUresult R = S->contextOf(Stream, C))
-      return R;
-    *Out = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-  }
-
-  LJ_ENTRY cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode * Mode) {
-    Locked S;
-    if (!S)
-      return CUDA_ERROR_NOT_INITIALIZED;
-    if (!Mode)
-      return CUDA_ERROR_INVALID_VALUE;
-    std::swap(*Mode, CaptureMode);
     return CUDA_SUCCESS;
   }
 

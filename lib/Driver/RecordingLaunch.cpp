@@ -265,6 +265,35 @@ static CUresult functionFor(State &S, CUfunction Handle, CUcontext C,
   return Out && Out->Owner == C ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+CUresult recording::checkLaunch(State &S, const CUlaunchConfig &Config,
+                                CUfunction Handle, CUcontext C, void **Pointers,
+                                void **Extra, RecordedLaunch &Out) {
+  Function *F;
+  if (CUresult R = functionFor(S, Handle, C, F))
+    return R;
+  for (unsigned I = 0; I != Config.numAttrs; ++I)
+    if (CUresult R = checkAttribute(S, Config.attrs[I]))
+      return R;
+  if (CUresult R = checkDimensions(*F, Config))
+    return R;
+  if (CUresult R = checkCluster(*F, Config))
+    return R;
+  if (CUresult R = checkCooperative(S, *F, Config))
+    return R;
+  if (CUresult R = takeParameters(*F->Code, Pointers, Extra, Out.Parameters))
+    return R;
+  Out.Kernel = F->Code->Name;
+  Out.Grid = gridOf(Config);
+  Out.Block = blockOf(Config);
+  Out.Shared = Config.sharedMemBytes;
+  Out.Stream = reinterpret_cast<uint64_t>(Config.hStream);
+  Out.Context = reinterpret_cast<uint64_t>(C);
+  Out.Device = S.deviceOf(C);
+  for (unsigned I = 0; I != Config.numAttrs; ++I)
+    Out.Attributes.push_back({Config.attrs[I].id, Config.attrs[I].value});
+  return CUDA_SUCCESS;
+}
+
 CUresult recording::launch(const CUlaunchConfig *Config, CUfunction Handle,
                            void **Pointers, void **Extra) {
   Locked S;
@@ -275,45 +304,26 @@ CUresult recording::launch(const CUlaunchConfig *Config, CUfunction Handle,
   if (!S->Functions.find(Handle) &&
       !S->Kernels.find(reinterpret_cast<CUkernel>(Handle)))
     return CUDA_ERROR_INVALID_HANDLE;
-  RecordedLaunch L;
   CUcontext C;
-  Function *F;
   if (CUresult R = S->contextOf(Config->hStream, C))
-    return R;
-  if (CUresult R = functionFor(*S, Handle, C, F))
     return R;
   if (S->FailCount) {
     --S->FailCount;
     return S->FailWith;
   }
-  for (unsigned I = 0; I != Config->numAttrs; ++I)
-    if (CUresult R = checkAttribute(*S, Config->attrs[I]))
-      return R;
-  if (CUresult R = checkDimensions(*F, *Config))
+  RecordedLaunch L;
+  if (CUresult R = checkLaunch(*S, *Config, Handle, C, Pointers, Extra, L))
     return R;
-  if (CUresult R = checkCluster(*F, *Config))
-    return R;
-  if (CUresult R = checkCooperative(*S, *F, *Config))
-    return R;
-  if (CUresult R = takeParameters(*F->Code, Pointers, Extra, L.Parameters))
-    return R;
-
   CUlaunchAttribute *Updatable =
       find(*Config, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
-  if (Updatable && Updatable->value.deviceUpdatableKernelNode.deviceUpdatable)
-    Updatable->value.deviceUpdatableKernelNode.devNode =
-        reinterpret_cast<CUgraphDeviceNode>(S->newHandle());
-  L.Kernel = F->Code->Name;
-  L.Grid = gridOf(*Config);
-  L.Block = blockOf(*Config);
-  L.Shared = Config->sharedMemBytes;
-  L.Stream = reinterpret_cast<uint64_t>(Config->hStream);
-  L.Context = reinterpret_cast<uint64_t>(C);
-  L.Device = S->deviceOf(C);
-  for (unsigned I = 0; I != Config->numAttrs; ++I)
-    L.Attributes.push_back({Config->attrs[I].id, Config->attrs[I].value});
-  keep(*S, std::move(L));
-  return CUDA_SUCCESS;
+  if (Updatable && Updatable->value.deviceUpdatableKernelNode.deviceUpdatable) {
+    auto *Node = reinterpret_cast<CUgraphDeviceNode>(S->newHandle());
+    Updatable->value.deviceUpdatableKernelNode.devNode = Node;
+    for (RecordedAttribute &A : L.Attributes)
+      if (A.Id == Updatable->id)
+        A.Value.deviceUpdatableKernelNode.devNode = Node;
+  }
+  return S->enqueue(Config->hStream, C, GraphNode{Handle, {std::move(L)}});
 }
 
 LJ_ENTRIES {

@@ -41,6 +41,8 @@ LJ_ENTRIES {
       return R;
     if (!Out || !Size)
       return CUDA_ERROR_INVALID_VALUE;
+    if (CUresult R = S->unsafeCall())
+      return R;
     CUdeviceptr P = S->allocate(Size, C);
     if (!P)
       return CUDA_ERROR_OUT_OF_MEMORY;
@@ -60,6 +62,8 @@ LJ_ENTRIES {
     auto It = S->Memory.find(P);
     if (It == S->Memory.end())
       return CUDA_ERROR_INVALID_VALUE;
+    if (CUresult R = S->unsafeCall())
+      return R;
     S->release(It);
     return CUDA_SUCCESS;
   }

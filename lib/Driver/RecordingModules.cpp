@@ -128,6 +128,8 @@ LJ_ENTRIES {
     Library *Found = S->Libraries.find(L);
     if (!Found)
       return CUDA_ERROR_INVALID_HANDLE;
+    if (CUresult R = S->unsafeCall())
+      return R;
     for (auto [C, M] : Found->Modules)
       S->dropModule(M);
     for (const auto &Entry : Found->Kernels)
@@ -276,6 +278,8 @@ LJ_ENTRIES {
       return CUDA_ERROR_INVALID_HANDLE;
     if (Found->OfLibrary)
       return CUDA_ERROR_NOT_PERMITTED;
+    if (CUresult R = S->unsafeCall())
+      return R;
     S->dropModule(M);
     return CUDA_SUCCESS;
   }

@@ -40,6 +40,11 @@ ContextStack &recording::contextStack() {
   return Stack;
 }
 
+CUstreamCaptureMode &recording::captureMode() {
+  static thread_local CUstreamCaptureMode Mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  return Mode;
+}
+
 Error recording::configure() {
   Locked S;
   if (global().Configured)
@@ -115,6 +120,59 @@ void State::destroyContents(CUcontext C) {
       release(It);
     It = Next;
   }
+}
+
+void State::dropGraph(CUgraph G) {
+  for (CUgraphNode N : Graphs.find(G)->Nodes)
+    Nodes.erase(N);
+  Graphs.erase(G);
+}
+
+CUresult State::unsafeCall() {
+  CUresult Result = CUDA_SUCCESS;
+  for (const auto &[H, S] : Streams.Map) {
+    if (!S->Captured)
+      continue;
+    Capture &C = *S->Captured;
+    bool Forbids = C.Begun == std::this_thread::get_id()
+                       ? captureMode() != CU_STREAM_CAPTURE_MODE_RELAXED &&
+                             C.Mode != CU_STREAM_CAPTURE_MODE_RELAXED
+                       : captureMode() == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                             C.Mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (!Forbids)
+      continue;
+    C.Invalid = true;
+    Result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  return Result;
+}
+
+CUresult State::useDefaultStream(CUcontext C, bool Break) {
+  CUresult Result = CUDA_SUCCESS;
+  for (const auto &[H, S] : Streams.Map)
+    if (S->Captured && S->Owner == C && !(S->Flags & CU_STREAM_NON_BLOCKING)) {
+      S->Captured->Invalid |= Break;
+      Result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
+  return Result;
+}
+
+CUresult State::enqueue(CUstream S, CUcontext C, GraphNode Work) {
+  Stream *Found = Streams.find(S);
+  if (!Found || !Found->Captured) {
+    if (!Found)
+      if (CUresult R = useDefaultStream(C, /*Break=*/true))
+        return R;
+    for (RecordedLaunch &L : Work.Launches)
+      keep(*this, std::move(L));
+    return CUDA_SUCCESS;
+  }
+  if (Found->Captured->Invalid)
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  CUgraphNode N = Nodes.add(newHandle(), std::move(Work));
+  Graphs.find(Found->Captured->Into)->Nodes.push_back(N);
+  Found->Captured->Last = N;
+  return CUDA_SUCCESS;
 }
 
 void State::dropModule(CUmodule M) {

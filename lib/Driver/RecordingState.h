@@ -27,6 +27,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 namespace launchjit::recording {
 
@@ -56,8 +57,39 @@ struct Context {
   unsigned Uses; ///< Of a primary one; without any it is destroyed.
 };
 
+/// What a stream is told while it is being captured.
+struct Capture {
+  CUgraph Into;
+  CUstreamCaptureMode Mode;
+  uint64_t Id;
+  std::thread::id Begun; ///< By this thread.
+  bool Invalid = false;
+  CUgraphNode Last = nullptr;
+};
+
 struct Stream {
   CUcontext Owner;
+  unsigned Flags;
+  std::optional<Capture> Captured;
+};
+
+/// A kernel, or the kernels of a child graph.
+struct GraphNode {
+  CUfunction Kernel; ///< Null for a child graph.
+  std::vector<RecordedLaunch> Launches;
+};
+
+struct Graph {
+  std::vector<CUgraphNode> Nodes; ///< In the order in which they run.
+};
+
+struct GraphExec {
+  struct Node {
+    CUgraphNode From;
+    GraphNode Work;
+    bool Enabled;
+  };
+  std::vector<Node> Nodes;
 };
 
 struct Event {
@@ -142,6 +174,9 @@ struct State {
   Objects<CUmodule, Module> Modules;
   Objects<CUkernel, Kernel> Kernels;
   Objects<CUfunction, Function> Functions;
+  Objects<CUgraph, Graph> Graphs;
+  Objects<CUgraphNode, GraphNode> Nodes;
+  Objects<CUgraphExec, GraphExec> Execs;
   std::map<CUdeviceptr, Allocation> Memory;
   std::vector<CUcontext> Primary; ///< By device; null before its first use.
 
@@ -161,6 +196,17 @@ struct State {
   /// Frees all that belongs to \p C.
   void destroyContents(CUcontext C);
   void dropModule(CUmodule M);
+  void dropGraph(CUgraph G);
+
+  /// Whether a call that a capture cannot see may be made now. Where it may
+  /// not, it breaks the captures that forbid it, as in the driver.
+  CUresult unsafeCall();
+  /// Whether the default stream of \p C may be used: not while a stream that
+  /// waits for it is being captured. \p Break says that the use breaks that
+  /// capture.
+  CUresult useDefaultStream(CUcontext C, bool Break);
+  /// Gives \p S, of context \p C, something to do, or to capture.
+  CUresult enqueue(CUstream S, CUcontext C, GraphNode Work);
 
   Settings initialSettings(const BinaryKernel &K) const;
   /// The function of a kernel in a context, made when first asked for.
@@ -220,12 +266,20 @@ struct ContextStack {
 };
 ContextStack &contextStack();
 
+/// What cuThreadExchangeStreamCaptureMode changes.
+CUstreamCaptureMode &captureMode();
+
 /// What a device of \p Arch answers who asks for the code at \p Bytes, as
 /// long as the bytes themselves say.
 std::shared_ptr<Image> readImage(const void *Bytes, unsigned Arch);
 
 /// How many threads a block of \p K can have.
 int maxThreads(const BinaryKernel &K);
+
+/// Checks a launch in \p C as the driver does, and describes it.
+CUresult checkLaunch(State &S, const CUlaunchConfig &Config, CUfunction Handle,
+                     CUcontext C, void **Pointers, void **Extra,
+                     RecordedLaunch &Out);
 
 /// Checks a launch as cuLaunchKernelEx does, and keeps it.
 CUresult launch(const CUlaunchConfig *Config, CUfunction Handle,

@@ -42,17 +42,10 @@ private:
     return V;
   }
 
-  /// The function as a CUkernel, null where it is a CUfunction.
-  CUkernel kernel() const {
-    bool IsKernel =
-        S.Mod ? Drv.cuLibraryLoadData != nullptr : S.HostKernel != nullptr;
-    return IsKernel ? reinterpret_cast<CUkernel>(P.Function) : nullptr;
-  }
-
   int function(CUfunction_attribute A) const {
     int V = 0;
     CUresult R = CUDA_ERROR_NOT_SUPPORTED;
-    if (CUkernel K = kernel(); K && Drv.cuKernelGetAttribute)
+    if (CUkernel K = S.asKernel(P); K && Drv.cuKernelGetAttribute)
       R = Drv.cuKernelGetAttribute(&V, A, K, P.Device);
     else if (!K && Drv.cuFuncGetAttribute)
       R = Drv.cuFuncGetAttribute(&V, A, P.Function);
@@ -188,7 +181,7 @@ private:
 
   std::string occupancy() const {
     CUfunction F = P.Function;
-    if (CUkernel K = kernel())
+    if (CUkernel K = S.asKernel(P))
       if (!Drv.cuKernelGetFunction ||
           Drv.cuKernelGetFunction(&F, K) != CUDA_SUCCESS)
         return "";
@@ -224,9 +217,9 @@ private:
 
 Error launchjit::diagnoseLaunch(const KernelData &Data,
                                 const PreparedFunction &P, CUresult Result,
-                                const int64_t Grid[3]) {
-  std::string What = Data.State->describe() + " was not launched";
+                                const int64_t Grid[3], StringRef What) {
+  std::string Text = (Data.State->describe() + " " + What).str();
   if (std::string Why = Diagnosis(Data, P, Grid).find(Result); !Why.empty())
-    What += ": " + Why;
-  return Data.State->driver()->error(Result, What);
+    Text += ": " + Why;
+  return Data.State->driver()->error(Result, Text);
 }

@@ -248,21 +248,28 @@ Expected<LauncherRef> Kernel::launcher(EntryKind Kind) const {
 // Using kernels
 //===----------------------------------------------------------------------===//
 
-Error Kernel::launch(const KernelData &D, int64_t X, int64_t Y, int64_t Z,
-                     CUstream Stream, ArrayRef<Value> Values) {
-  const KernelState &S = *D.State;
+Error launchjit::packValues(const KernelState &S, ArrayRef<Value> Values,
+                            SmallVectorImpl<uint64_t> &Buffer) {
   const ABI &A = S.Sig.abi();
   if (Values.size() != A.slots().size())
     return makeError(Status::ArgumentType,
                      S.describe() + " takes " + Twine(A.slots().size()) +
                          " arguments, but " + Twine(Values.size()) +
                          " were given");
-  SmallVector<uint64_t, 64> Buffer(A.size() / sizeof(uint64_t) + 1, 0);
+  Buffer.assign(A.size() / sizeof(uint64_t) + 1, 0);
   auto *Bytes = reinterpret_cast<char *>(Buffer.data());
   for (unsigned I = 0; I != Values.size(); ++I)
     if (Error E = storeValue(S.Sig, I, Values[I], Bytes + A.slots()[I].Offset))
       return E;
-  if (launchByTable(&D, X, Y, Z, Stream, Bytes))
+  return Error::success();
+}
+
+Error Kernel::launch(const KernelData &D, int64_t X, int64_t Y, int64_t Z,
+                     CUstream Stream, ArrayRef<Value> Values) {
+  SmallVector<uint64_t, 64> Buffer;
+  if (Error E = packValues(*D.State, Values, Buffer))
+    return E;
+  if (launchByTable(&D, X, Y, Z, Stream, Buffer.data()))
     return makeError(*lastLaunchError());
   return Error::success();
 }

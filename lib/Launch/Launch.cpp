@@ -72,6 +72,15 @@ StubTable &launchjit::stubTable() {
 // The launch
 //===----------------------------------------------------------------------===//
 
+SmallVector<void *, 64> launchjit::parameterPointers(const KernelState &S,
+                                                     const void *Buffer) {
+  SmallVector<void *, 64> Pointers;
+  for (const Slot &P : S.Sig.abi().allSlots())
+    Pointers.push_back(const_cast<char *>(static_cast<const char *>(Buffer)) +
+                       P.Offset);
+  return Pointers;
+}
+
 static CUresult callDriver(const Driver &Drv, const KernelData &D,
                            CUfunction Function, const int64_t Grid[3],
                            void *Stream, void *Buffer) {
@@ -88,9 +97,7 @@ static CUresult callDriver(const Driver &Drv, const KernelData &D,
   Config.numAttrs = D.NumAttributes;
   // Only the driver knows where it puts parameters of a large alignment.
   if (LLVM_UNLIKELY(D.ByPointers)) {
-    SmallVector<void *, 64> Pointers;
-    for (const Slot &S : D.State->Sig.abi().allSlots())
-      Pointers.push_back(static_cast<char *>(Buffer) + S.Offset);
+    SmallVector<void *, 64> Pointers = parameterPointers(*D.State, Buffer);
     return Drv.cuLaunchKernelEx(&Config, Function, Pointers.data(), nullptr);
   }
   size_t Size = D.ParameterBytes;
@@ -106,6 +113,32 @@ static Error gridError(const KernelState &S, unsigned Axis, int64_t Value,
                    S.describe() + ": grid " + Twine("xyz"[Axis]) + " is " +
                        Twine(Value) + "; allowed is 0 to " + Twine(Limit) +
                        ", and nothing was launched");
+}
+
+Error launchjit::checkGrid(const KernelState &S, const PreparedFunction &P,
+                           const int64_t Grid[3]) {
+  for (unsigned Axis = 0; Axis != 3; ++Axis)
+    if (Grid[Axis] < 0 || Grid[Axis] > static_cast<int64_t>(P.GridLimit[Axis]))
+      return gridError(S, Axis, Grid[Axis], P.GridLimit[Axis]);
+  return Error::success();
+}
+
+Expected<CUcontext> launchjit::launchContext(const KernelData &D,
+                                             CUstream Stream) {
+  const KernelState &S = *D.State;
+  const Driver &Drv = *S.driver();
+  CUcontext Context = nullptr;
+  if (!isSpecialStream(Stream)) {
+    if (Error E = Drv.check(Drv.cuStreamGetCtx(Stream, &Context),
+                            S.describe() + " was not launched: cannot tell the "
+                                           "context of its stream"))
+      return std::move(E);
+    return Context;
+  }
+  if (Error E = Drv.check(Drv.cuCtxGetCurrent(&Context),
+                          "cannot tell the current context"))
+    return std::move(E);
+  return Context ? Context : D.Owner->primary(Drv);
 }
 
 /// Gets memory for the hidden parameters and puts its addresses into the
@@ -171,22 +204,10 @@ static Error launchSlowly(const KernelData &D, const int64_t Grid[3],
     return E;
   const Driver &Drv = *S.driver();
 
-  CUcontext Context = nullptr;
-  if (!isSpecialStream(Stream)) {
-    if (Error E = Drv.check(
-            Drv.cuStreamGetCtx(static_cast<CUstream>(Stream), &Context),
-            S.describe() + " was not launched: cannot tell the context of its "
-                           "stream"))
-      return E;
-  } else if (Error E = Drv.check(Drv.cuCtxGetCurrent(&Context),
-                                 "cannot tell the current context")) {
-    return E;
-  } else if (!Context) {
-    auto Primary = D.Owner->primary(Drv);
-    if (!Primary)
-      return Primary.takeError();
-    Context = *Primary;
-  }
+  auto Found = launchContext(D, static_cast<CUstream>(Stream));
+  if (!Found)
+    return Found.takeError();
+  CUcontext Context = *Found;
   auto Guard = ContextGuard::enter(Drv, Context);
   if (!Guard)
     return Guard.takeError();
@@ -202,9 +223,8 @@ static Error launchSlowly(const KernelData &D, const int64_t Grid[3],
       return Prepared.takeError();
     P = *Prepared;
   }
-  for (unsigned Axis = 0; Axis != 3; ++Axis)
-    if (Grid[Axis] > static_cast<int64_t>(P->GridLimit[Axis]))
-      return gridError(S, Axis, Grid[Axis], P->GridLimit[Axis]);
+  if (Error E = checkGrid(S, *P, Grid))
+    return E;
   if (From.Device >= 0 && From.Device != P->Device)
     return makeError(
         {Status::ArgumentValue,
@@ -277,4 +297,10 @@ int launchjit::launchFromDevice(const StubKernel *K, int64_t X, int64_t Y,
                     launchPacked))
     return observeLaunch(K, X, Y, Z, Stream, Buffer, Launch);
   return Launch();
+}
+
+int launchjit::launchUnobserved(const StubKernel *K, int64_t X, int64_t Y,
+                                int64_t Z, void *Stream, void *Buffer,
+                                int Device, uint32_t Slot) {
+  return launch(K, X, Y, Z, Stream, Buffer, {Device, Slot});
 }

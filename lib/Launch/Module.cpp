@@ -49,10 +49,7 @@ Module::~Module() {
     return;
   // Unloading is not allowed while a stream is being captured, unless this
   // thread says that it knows.
-  CUstreamCaptureMode Mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  bool Exchanged =
-      Drv->cuThreadExchangeStreamCaptureMode &&
-      Drv->cuThreadExchangeStreamCaptureMode(&Mode) == CUDA_SUCCESS;
+  RelaxedCapture Relaxed(*Drv);
   if (Library)
     Drv->cuLibraryUnload(Library);
   for (const InContext &M : Modules) {
@@ -62,8 +59,6 @@ Module::~Module() {
     else
       consumeError(Guard.takeError()); // the context is gone, and it with it
   }
-  if (Exchanged)
-    Drv->cuThreadExchangeStreamCaptureMode(&Mode);
 }
 
 Expected<const Driver &> Module::driver() {

@@ -69,6 +69,9 @@ int launchPacked(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
 /// launch on another one is an error. Negative: nothing told.
 int launchFromDevice(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
                      void *Stream, void *Buffer, int Device, uint32_t Slot);
+/// The same where no observer sees it: it goes into a graph that is made.
+int launchUnobserved(const StubKernel *K, int64_t X, int64_t Y, int64_t Z,
+                     void *Stream, void *Buffer, int Device, uint32_t Slot);
 int failArgument(const StubKernel *K, StubError Code, uint32_t Slot,
                  uint64_t Value);
 

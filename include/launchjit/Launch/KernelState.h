@@ -66,6 +66,12 @@ public:
   bool NonPortableCluster = false;
   /// Whether the signature is known to fit.
   bool Checked = false;
+  /// The function of \p P where it is a CUkernel; null where it is none.
+  CUkernel asKernel(const PreparedFunction &P) const {
+    bool IsKernel =
+        Mod ? driver()->cuLibraryLoadData != nullptr : HostKernel != nullptr;
+    return IsKernel ? reinterpret_cast<CUkernel>(P.Function) : nullptr;
+  }
   /// What the messages call the function: "kernel 'axpy'".
   std::string describe() const;
 
@@ -103,10 +109,50 @@ private:
   const Driver *D; ///< Null: nothing to undo.
 };
 
+/// While one lives, a capture that goes on somewhere lets this thread make
+/// calls that would break it for others, such as unloading.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const Driver &D)
+      : Exchange(D.cuThreadExchangeStreamCaptureMode) {
+    if (Exchange && Exchange(&Mode) != CUDA_SUCCESS)
+      Exchange = nullptr;
+  }
+  RelaxedCapture(const RelaxedCapture &) = delete;
+  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
+  ~RelaxedCapture() {
+    if (Exchange)
+      Exchange(&Mode);
+  }
+
+private:
+  decltype(DriverTable::cuThreadExchangeStreamCaptureMode) Exchange;
+  CUstreamCaptureMode Mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+/// The context that a launch into \p Stream belongs to. The driver must be
+/// bound.
+llvm::Expected<CUcontext> launchContext(const KernelData &Data,
+                                        CUstream Stream);
+
+/// Converts and checks all arguments into a packed buffer, in which the hidden
+/// ones are null.
+llvm::Error packValues(const KernelState &S, llvm::ArrayRef<Value> Values,
+                       llvm::SmallVectorImpl<uint64_t> &Buffer);
+
+/// Where each parameter is in a packed buffer, hidden ones included.
+llvm::SmallVector<void *, 64> parameterPointers(const KernelState &S,
+                                                const void *Buffer);
+
+/// Compares a grid with what the device has.
+llvm::Error checkGrid(const KernelState &S, const PreparedFunction &P,
+                      const int64_t Grid[3]);
+
 /// What the driver said to a launch, and a second look at why: the limit, the
 /// value, the bound, what to change. The context of \p P must be current.
 llvm::Error diagnoseLaunch(const KernelData &Data, const PreparedFunction &P,
-                           CUresult Result, const int64_t Grid[3]);
+                           CUresult Result, const int64_t Grid[3],
+                           llvm::StringRef What = "was not launched");
 
 /// Compares a signature with the parameters that a kernel has.
 llvm::Error checkParameters(const Signature &S,

@@ -73,11 +73,18 @@ struct PyMemberDef {
   const char *doc;
 };
 
-enum : int { METH_FASTCALL = 0x80, T_PYSSIZET = 19, READONLY = 1 };
+enum : int {
+  METH_KEYWORDS = 2,
+  METH_NOARGS = 4,
+  METH_O = 8,
+  METH_FASTCALL = 0x80,
+};
+enum : int { T_PYSSIZET = 19, READONLY = 1 };
 enum : int {
   Py_mp_subscript = 5,
   Py_tp_call = 50,
   Py_tp_dealloc = 52,
+  Py_tp_methods = 64,
   Py_tp_members = 72,
   Py_tp_free = 74,
 };
@@ -91,6 +98,7 @@ enum : unsigned long {
   Py_TPFLAGS_LONG_SUBCLASS = 1ul << 24,
   Py_TPFLAGS_LIST_SUBCLASS = 1ul << 25,
   Py_TPFLAGS_TUPLE_SUBCLASS = 1ul << 26,
+  Py_TPFLAGS_UNICODE_SUBCLASS = 1ul << 28,
 };
 
 // return type, name, parameters
@@ -122,6 +130,7 @@ enum : unsigned long {
   X(int, PyList_Append, (PyObject *, PyObject *))                              \
   X(PyObject *, PyList_AsTuple, (PyObject *))                                  \
   X(PyObject *, PyList_New, (Py_ssize_t))                                      \
+  X(int, PyList_SetItem, (PyObject *, Py_ssize_t, PyObject *))                 \
   X(long long, PyLong_AsLongLongAndOverflow, (PyObject *, int *))              \
   X(unsigned long long, PyLong_AsUnsignedLongLong, (PyObject *))               \
   X(PyObject *, PyLong_FromLongLong, (long long))                              \
@@ -222,6 +231,8 @@ struct CPython {
   PyObject *SelfType;
   /// See GridLaunch.h.
   PyObject *KernelBase, *GridLaunchType;
+  /// See Bound.h.
+  PyObject *BoundBase, *BatchBase;
 };
 
 // NOLINTEND(readability-identifier-naming)
@@ -271,6 +282,16 @@ inline bool peekInt(const CPython &C, PyObject *O, int64_t &Value) {
 /// An int or one of a subclass, bool included.
 inline bool isInt(PyObject *O) {
   return typeOf(O) == Py.PyLong_Type || hasFlag(O, Py_TPFLAGS_LONG_SUBCLASS);
+}
+inline PyObject *newNone() {
+  Py.Py_IncRef(Py._Py_NoneStruct);
+  return Py._Py_NoneStruct;
+}
+/// The end of a tp_dealloc.
+inline void freeObject(PyObject *O) {
+  PyObject *Type = typeOf(O);
+  reinterpret_cast<void (*)(void *)>(Py.PyType_GetSlot(Type, Py_tp_free))(O);
+  Py.Py_DecRef(Type);
 }
 inline bool isNone(PyObject *O) { return O == Py._Py_NoneStruct; }
 

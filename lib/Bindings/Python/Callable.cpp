@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bound.h"
 #include "CPython.h"
 #include "Convert.h"
 #include "Entry.h"
@@ -27,12 +28,10 @@ namespace {
 
 void deallocSelf(PyObject *O) {
   auto *Self = reinterpret_cast<PythonSelf *>(O);
-  PyObject *Type = typeOf(O);
   const Kernel *Owner = Self->Owner;
   free(Self->Name);
   forgetPointerTypes(*Self);
-  reinterpret_cast<void (*)(void *)>(Py.PyType_GetSlot(Type, Py_tp_free))(O);
-  Py.Py_DecRef(Type);
+  freeObject(O);
   if (!Owner)
     return;
   // The last reference unloads the kernel's module, which can wait for the
@@ -66,7 +65,10 @@ Error launchjit::initializePython(_object *const *Exceptions, size_t Count) {
   C.SelfType = makeSelfType(C);
   C.KernelBase = makeKernelBase(C);
   C.GridLaunchType = makeGridLaunchType(C);
-  if (!C.SelfType || !C.KernelBase || !C.GridLaunchType) {
+  C.BoundBase = makeBoundBase(C);
+  C.BatchBase = makeBatchBase(C);
+  if (!C.SelfType || !C.KernelBase || !C.GridLaunchType || !C.BoundBase ||
+      !C.BatchBase) {
     C.PyErr_Clear();
     return makeError(Status::Internal, "CPython cannot make a type");
   }

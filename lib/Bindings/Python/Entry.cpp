@@ -70,7 +70,7 @@ static int convertDimensions(PyObject *Tuple, int64_t (&Grid)[3]) {
   return 0;
 }
 
-static int convertGrid(PyObject *O, int64_t (&Grid)[3]) {
+int launchjit::python::convertGrid(PyObject *O, int64_t (&Grid)[3]) {
   Grid[0] = Grid[1] = Grid[2] = 1;
   if (LLVM_LIKELY(typeOf(O) == Py.PyTuple_Type))
     return convertDimensions(O, Grid);
@@ -102,8 +102,7 @@ int launchjit::python::begin(PyObject *Object, PyObject *const *Args,
   return convertGrid(Args[0], L->Grid) || beginStream(L, Args[1]) ? -1 : 0;
 }
 
-/// How many of the kernel's parameters \p P has.
-static size_t countSlots(const Parameter &P) {
+size_t launchjit::python::countSlots(const Parameter &P) {
   if (P.Type.Kind == ParamKind::Constexpr)
     return 0;
   if (P.Type.Kind != ParamKind::Tuple)
@@ -180,23 +179,8 @@ PyObject *launchjit::python::launch(StubPythonLaunch *L, void *Buffer) {
     raiseLaunchError();
     return nullptr;
   }
-  Py.Py_IncRef(Py._Py_NoneStruct);
-  return Py._Py_NoneStruct;
+  return newNone();
 }
-
-namespace {
-
-/// Packs the arguments of one interpreted launch.
-struct Packer {
-  StubPythonLaunch &L;
-  ArrayRef<Slot> Slots;
-  char *Buffer;
-  uint32_t NextSlot = 0;
-
-  int pack(ArrayRef<ABIType> Types, PyObject *const *Values);
-};
-
-} // namespace
 
 int Packer::pack(ArrayRef<ABIType> Types, PyObject *const *Values) {
   for (auto [I, Type] : enumerate(Types)) {

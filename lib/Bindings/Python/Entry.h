@@ -9,6 +9,7 @@
 #define LAUNCHJIT_LIB_BINDINGS_PYTHON_ENTRY_H
 
 #include "CPython.h"
+#include "launchjit/Signature/Signature.h"
 #include "launchjit/StubABI.h"
 
 namespace launchjit::python {
@@ -19,6 +20,23 @@ int begin(PyObject *Self, PyObject *const *Args, ptrdiff_t N,
 int unpack(const StubPythonLaunch *L, PyObject *Tuple, uint32_t Count,
            uint32_t Slot, PyObject **Items);
 PyObject *launch(StubPythonLaunch *L, void *Buffer);
+
+/// Reads a grid; 0, or -1 with an exception.
+int convertGrid(PyObject *O, int64_t (&Grid)[3]);
+
+/// How many of the kernel's parameters \p P has.
+size_t countSlots(const Parameter &P);
+
+/// Packs arguments into a buffer, beginning with parameter NextSlot.
+struct Packer {
+  StubPythonLaunch &L;
+  llvm::ArrayRef<Slot> Slots;
+  char *Buffer;
+  uint32_t NextSlot = 0;
+
+  /// 0, or -1 with an exception.
+  int pack(llvm::ArrayRef<ABIType> Types, PyObject *const *Values);
+};
 
 /// The python entry of every ABI.
 PyObject *interpretedEntry(PyObject *Self, PyObject *const *Args, Py_ssize_t N);

@@ -34,12 +34,6 @@ struct GridLaunch {
   bool IsCallable; ///< The grid is a function of the arguments.
 };
 
-void freeObject(PyObject *O) {
-  PyObject *Type = typeOf(O);
-  reinterpret_cast<void (*)(void *)>(Py.PyType_GetSlot(Type, Py_tp_free))(O);
-  Py.Py_DecRef(Type);
-}
-
 void deallocKernel(PyObject *O) {
   PyObject *Launch = reinterpret_cast<KernelBase *>(O)->Launch;
   freeObject(O);

@@ -50,6 +50,21 @@ enum PythonChecks : unsigned {
 _object *pythonCallable(const KernelData *D,
                         unsigned Checks = CheckMemory | CheckDevice);
 
+/// New references to the base classes of the package's BoundLaunch and Batch,
+/// which have the methods that are native. Null without an exception before
+/// initializePython.
+_object *pythonBoundBase();
+_object *pythonBatchBase();
+
+/// A new \p Class, one of BoundLaunch, of the arguments that \p Callable, a
+/// pythonCallable, would be called with: a tuple. The list \p Arguments has the
+/// kernel's ones once more; it is kept and changed. Null with an exception.
+_object *pythonBind(_object *Class, _object *Callable, _object *CallArguments,
+                    _object *Arguments);
+/// A new \p Class, one of Batch, of a tuple of BoundLaunches. Null with an
+/// exception.
+_object *pythonBatch(_object *Class, _object *Launches);
+
 /// Calls the Python functions \p Enter and \p Exit, either of which may be
 /// None, around every launch, with a \p Class of (kernel, grid, block, shared,
 /// stream, arguments, error). They run with the GIL; what they raise, whoever

@@ -22,6 +22,7 @@ from ._errors import (
     SignatureError,
 )
 from ._lib import llvm_version, version as __version__
+from .bound import Batch, BoundLaunch
 from .kernel import Kernel
 from .launcher import Launcher
 from .module import KernelInfo, Module
@@ -32,6 +33,8 @@ __all__ = [
     "ArgumentRangeError",
     "ArgumentTypeError",
     "ArgumentValueError",
+    "Batch",
+    "BoundLaunch",
     "CudaError",
     "Error",
     "Kernel",

@@ -280,6 +280,10 @@ _PYTHON_FUNCTIONS = {
     "lj_python_initialize": (_Error, POINTER(py_object), c_size_t),
     "lj_python_kernel_base": (py_object,),
     "lj_python_callable": (py_object, _handle, ctypes.c_uint),
+    "lj_python_bound_base": (py_object,),
+    "lj_python_batch_base": (py_object,),
+    "lj_python_bind": (py_object, py_object, py_object, py_object, py_object),
+    "lj_python_batch": (py_object, py_object, py_object),
     "lj_python_add_hook": (_handle, py_object, py_object, py_object),
     "lj_python_remove_hook": (None, _handle, c_bool),
 }

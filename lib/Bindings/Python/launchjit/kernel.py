@@ -9,6 +9,7 @@ from ctypes import c_size_t, c_void_p
 from . import _config, _lib
 from ._errors import ArgumentTypeError, check
 from ._lib import lib, pylib
+from .bound import BoundLaunch
 from .signature import Signature, as_signature
 
 TYPE_CHECKING = False
@@ -166,6 +167,15 @@ class Kernel(pylib.lj_python_kernel_base()):
     def load(self, device: int = 0) -> None:
         """Loads the kernel on a device before its first launch there."""
         check(lib.lj_kernel_load(self._handle, device))
+
+    def bind(self, grid: Grid, stream, /, *args, **by_name) -> BoundLaunch:
+        """A launch with its arguments converted now, to be repeated: see
+        BoundLaunch. Grid, stream and arguments are as in kernel[grid]; nothing
+        is launched."""
+        args = self._bind(args, by_name)
+        if callable(grid):
+            grid = grid(self._by_name(args))
+        return pylib.lj_python_bind(BoundLaunch, self.launch, (grid, stream, *args), args)
 
     if TYPE_CHECKING:
         def __getitem__(self, grid: Grid) -> Callable[..., None]: ...
