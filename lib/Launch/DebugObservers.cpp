@@ -70,6 +70,8 @@ class SyncObserver final : public LaunchObserver {
     auto Guard = ContextGuard::enterAny(D, L.Data.Owner->options().Device);
     if (!Guard)
       return Guard.takeError();
+    // Waiting for another stream would break a capture that goes on.
+    RelaxedCapture Relaxed(D);
     // What the driver finds meanwhile, any call may tell.
     auto Check = [&](CUresult R) {
       return D.check(R, S.describe() +
