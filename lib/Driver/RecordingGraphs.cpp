@@ -164,6 +164,11 @@ LJ_ENTRIES {
     CUcontext C;
     if (CUresult R = S->contextOf(Stream, C))
       return R;
+    if (launchjit::recording::Stream *To = S->Streams.find(Stream);
+        To && To->Captured) {
+      To->Captured->Invalid = true;
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
     if (S->FailCount) {
       --S->FailCount;
       return S->FailWith;

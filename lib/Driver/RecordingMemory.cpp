@@ -115,8 +115,13 @@ LJ_ENTRIES {
       return give(Out, A.Owner);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return give(Out, unsigned(CU_MEMORYTYPE_DEVICE));
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
+      // Its answer is for kernels of the current context.
+      CUcontext C;
+      if (CUresult R = S->current(C))
+        return R;
       return give(Out, P);
+    }
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return give(Out, false);

@@ -16,6 +16,7 @@
 #include "launchjit/Launch/KernelState.h"
 #include "launchjit/Support/Fork.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Compiler.h"
 #include <unistd.h>
 
 using namespace llvm;
@@ -42,6 +43,16 @@ void Batch::destroyGraph() {
   }
   Exec = nullptr;
   Graph = nullptr;
+}
+
+Error Batch::findDriver() {
+  if (Drv)
+    return Error::success();
+  KernelState &S = *Items.front().Launch->data().State;
+  if (Error E = S.bindDriver())
+    return E;
+  Drv = S.driver();
+  return Error::success();
 }
 
 /// Sets the driver and the context that all launches have.
@@ -149,11 +160,29 @@ Error Batch::follow() {
   return Error::success();
 }
 
+/// Whether the launch is to become part of a graph of the caller's.
+static bool isCapturing(const Driver &Drv, CUstream Stream) {
+  CUstreamCaptureStatus Capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+  return Stream && Drv.cuStreamIsCapturing &&
+         Drv.cuStreamIsCapturing(Stream, &Capturing) == CUDA_SUCCESS &&
+         Capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
 Error Batch::launch(CUstream Stream) {
   ForkShield Shield;
   std::lock_guard<std::mutex> Guard(Lock);
   if (Items.empty())
     return Error::success();
+  if (Error E = findDriver())
+    return E;
+  // The driver puts no graph into a graph that is being captured (tried: it
+  // breaks the capture), so the launches go there one by one.
+  if (LLVM_UNLIKELY(isCapturing(*Drv, Stream))) {
+    for (Item &I : Items)
+      if (!I.Launch->isEmpty() && I.Launch->capture(Stream))
+        return makeError(*lastLaunchError());
+    return Error::success();
+  }
   if (Error E = Exec ? follow() : build())
     return E;
   auto Current = ContextGuard::enter(*Drv, Context);

@@ -229,6 +229,13 @@ TEST_P(Conformance, Memory) {
               CUDA_ERROR_INVALID_VALUE);
   }
 
+  // The address is for the current context's kernels, so there must be one.
+  EXPECT_EQ(D->cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(Get(&Q, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, P),
+            CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(Get(&Type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, P), CUDA_SUCCESS);
+  EXPECT_EQ(D->cuCtxSetCurrent(Primary), CUDA_SUCCESS);
+
   EXPECT_EQ(D->cuMemFree(P + 1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(D->cuMemFree(P), CUDA_SUCCESS);
   EXPECT_EQ(D->cuMemFree(0), CUDA_SUCCESS);

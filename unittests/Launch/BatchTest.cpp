@@ -269,13 +269,13 @@ TEST_F(BatchTest, LeavesNothingBehind) {
 TEST_F(BatchTest, BecomesPartOfAUsersGraph) {
   BoundLaunchRef A = bindN(1), B = bindN(2);
   BatchRef All = Batch::create({A, B});
-  // It is even made there: first loads, a stream and a graph of its own.
+  // Even by its first launch, with first loads.
   begin();
   EXPECT_FALSE(bool(All->launch(Stream)));
   CUgraphExec E = end();
   EXPECT_EQ(countLaunches(), 0u);
   EXPECT_EQ(run(E).size(), 2u);
-  // The user's graph is a copy.
+  // The user's graph has nodes of its own.
   set(*A, 5);
   EXPECT_THAT(launched(*All, Stream), ElementsAre(5, 2));
   EXPECT_THAT(run(E).front().Parameters, ElementsAre(bytesOf(1)));

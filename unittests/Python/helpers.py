@@ -34,7 +34,7 @@ def ptx(signature, name="axpy"):
         f"add.u64 %to, %to, 1;\nsub.u32 %n, %n, 1;\nsetp.ne.u32 %more, %n, 0;\n@%more bra L{i};\n"
         for i, p in enumerate(signature.parameters)
     )
-    return (".version 7.8\n.target sm_90\n.address_size 64\n.global .align 8 .u64 echo;\n"
+    return (".version 8.1\n.target sm_90\n.address_size 64\n.global .align 8 .u64 echo;\n"
             f".visible .entry {name}({parameters})\n{{\n"
             ".reg .b64 %from, %to;\n.reg .b32 %n;\n.reg .b16 %b;\n.reg .pred %more;\n"
             f"ld.global.u64 %to, [echo];\n{copies}ret;\n}}\n").encode()

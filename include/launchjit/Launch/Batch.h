@@ -28,7 +28,8 @@ public:
   /// what is set in them now. The first call makes the graph, in the context
   /// that their streams belong to, which must be one. The streams 0, 1 and 2
   /// are those of that context. What was launched before keeps its arguments;
-  /// so does the copy that a capture of \p Stream makes.
+  /// so do the nodes that this makes where \p Stream is being captured, one
+  /// for each launch.
   llvm::Error launch(CUstream Stream);
 
 private:
@@ -40,6 +41,7 @@ private:
   };
 
   explicit Batch(llvm::ArrayRef<BoundLaunchRef> Launches);
+  llvm::Error findDriver();
   llvm::Error findContext();
   llvm::Error build();
   llvm::Error capture(CUstream Stream);

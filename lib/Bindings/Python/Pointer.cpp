@@ -53,7 +53,8 @@ static int toDeviceAddress(const StubPythonLaunch *L, uint32_t Slot,
                            uint64_t &Address, const char *What) {
   if (!Address || !checks(L, CheckMemory))
     return 0;
-  KernelState &S = *static_cast<const KernelData *>(L->Kernel)->State;
+  const auto &D = *static_cast<const KernelData *>(L->Kernel);
+  KernelState &S = *D.State;
   auto Ask = [&] {
     auto *Get = S.driver()->cuPointerGetAttribute;
     return Get && Get(&Address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, Address) ==
@@ -66,6 +67,10 @@ static int toDeviceAddress(const StubPythonLaunch *L, uint32_t Slot,
     consumeError(std::move(E)); // the launch itself will tell
     return 0;
   }
+  // Nor does the driver answer where no context is current.
+  auto Current = ContextGuard::enterAny(*S.driver(), D.Owner->options().Device);
+  if (!Current)
+    consumeError(Current.takeError());
   if (Ask())
     return 0;
   return raise({L->Kernel, Slot}, Status::ArgumentValue,
