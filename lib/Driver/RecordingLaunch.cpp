@@ -323,6 +323,15 @@ CUresult recording::launch(const CUlaunchConfig *Config, CUfunction Handle,
       if (A.Id == Updatable->id)
         A.Value.deviceUpdatableKernelNode.devNode = Node;
   }
+  // A cooperative node takes no buffer.
+  const CUlaunchAttribute *Cooperative =
+      find(*Config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  Stream *To = S->Streams.find(Config->hStream);
+  if (To && To->Captured && Extra && Cooperative &&
+      Cooperative->value.cooperative) {
+    To->Captured->Invalid = true;
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return S->enqueue(Config->hStream, C, GraphNode{Handle, {std::move(L)}});
 }
 

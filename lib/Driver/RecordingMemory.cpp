@@ -118,8 +118,10 @@ LJ_ENTRIES {
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
       // Its answer is for kernels of the current context.
       CUcontext C;
-      if (CUresult R = S->current(C))
+      if (CUresult R = S->current(C)) {
+        give(Out, CUdeviceptr(0)); // as the real one does
         return R;
+      }
       return give(Out, P);
     }
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:

@@ -118,6 +118,16 @@ static Error checkOptions(const KernelOptions &O) {
 // Making kernels
 //===----------------------------------------------------------------------===//
 
+/// See KernelData::ByPointers.
+static bool launchesByPointers(const ABI &A,
+                               ArrayRef<CUlaunchAttribute> Attributes) {
+  return A.align() > AlignOfParameterSpace ||
+         any_of(Attributes, [](const CUlaunchAttribute &Each) {
+           return attributeId(Each) == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+                  Each.value.cooperative;
+         });
+}
+
 Kernel::Kernel(IntrusiveRefCntPtr<KernelState> TheState, KernelOptions O)
     : State(std::move(TheState)), Options(std::move(O)) {
   startDebugObservers();
@@ -129,7 +139,7 @@ Kernel::Kernel(IntrusiveRefCntPtr<KernelState> TheState, KernelOptions O)
   Data.Shared = Options.Shared;
   const ABI &A = State->Sig.abi();
   Data.ParameterBytes = A.size();
-  Data.ByPointers = A.align() > AlignOfParameterSpace;
+  Data.ByPointers = launchesByPointers(A, Options.Attributes);
   Data.Attributes = Options.Attributes.data();
   Data.NumAttributes = Options.Attributes.size();
   Data.HasScratch = Options.Scratch &&
@@ -321,5 +331,7 @@ Kernel::withOverrides(const KernelData &D, void *Storage, size_t Size,
   for (const CUlaunchAttribute &A : Overrides.Attributes)
     Copy->Attributes[N++] = A;
   Copy->NumAttributes = N;
+  Copy->ByPointers =
+      launchesByPointers(D.State->Sig.abi(), ArrayRef(Copy->Attributes, N));
   return Copy;
 }

@@ -95,7 +95,6 @@ static CUresult callDriver(const Driver &Drv, const KernelData &D,
   Config.hStream = static_cast<CUstream>(Stream);
   Config.attrs = D.Attributes;
   Config.numAttrs = D.NumAttributes;
-  // Only the driver knows where it puts parameters of a large alignment.
   if (LLVM_UNLIKELY(D.ByPointers)) {
     SmallVector<void *, 64> Pointers = parameterPointers(*D.State, Buffer);
     return Drv.cuLaunchKernelEx(&Config, Function, Pointers.data(), nullptr);

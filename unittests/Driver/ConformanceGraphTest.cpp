@@ -135,6 +135,42 @@ TEST_P(ConformanceGraph, NoGraphIsLaunchedIntoACapture) {
   EXPECT_EQ(D->cuGraphDestroy(Inner), CUDA_SUCCESS);
 }
 
+TEST_P(ConformanceGraph, ACooperativeNodeTakesNoBuffer) {
+  CUkernel WithParameters = nullptr;
+  ASSERT_EQ(D->cuLibraryGetKernel(&WithParameters, L, "axpy"), CUDA_SUCCESS);
+  CUlaunchAttribute Cooperative = {};
+  Cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  Cooperative.value.cooperative = 1;
+  CUlaunchConfig C = {1, 1, 1, 1, 1, 1, 0, S, &Cooperative, 1};
+  // x, y, a and n, which is 0: nothing is read or written.
+  uint64_t Parameters[8] = {};
+  void *Pointers[] = {Parameters, Parameters, Parameters, Parameters};
+  size_t Size = 0;
+  for (size_t I = 0, Offset, Bytes;
+       D->cuKernelGetParamInfo(WithParameters, I, &Offset, &Bytes) ==
+       CUDA_SUCCESS;
+       ++I)
+    Size = Offset + Bytes;
+  void *Extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, Parameters,
+                   CU_LAUNCH_PARAM_BUFFER_SIZE, &Size, CU_LAUNCH_PARAM_END};
+  auto Function = reinterpret_cast<CUfunction>(WithParameters);
+  EXPECT_EQ(D->cuLaunchKernelEx(&C, Function, nullptr, Extra), CUDA_SUCCESS);
+  for (bool ByPointers : {true, false}) {
+    ASSERT_EQ(D->cuStreamBeginCapture(S, CU_STREAM_CAPTURE_MODE_RELAXED),
+              CUDA_SUCCESS);
+    EXPECT_EQ(D->cuLaunchKernelEx(&C, Function, ByPointers ? Pointers : nullptr,
+                                  ByPointers ? nullptr : Extra),
+              ByPointers ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    if (!ByPointers) {
+      endBroken();
+      break;
+    }
+    CUgraph G = nullptr;
+    EXPECT_EQ(D->cuStreamEndCapture(S, &G), CUDA_SUCCESS);
+    EXPECT_EQ(D->cuGraphDestroy(G), CUDA_SUCCESS);
+  }
+}
+
 TEST_P(ConformanceGraph, AnEmptyGraph) {
   CUgraph G = nullptr;
   CUgraphExec E = nullptr;

@@ -35,7 +35,9 @@ struct KernelData : StubKernel {
   uint32_t NumAttributes;
   /// Whether hidden parameters want memory before each launch.
   bool HasScratch;
-  /// Whether the driver gets a pointer to each parameter instead of the buffer.
+  /// Whether the driver gets a pointer to each parameter instead of the buffer:
+  /// it alone knows where it puts those of a large alignment, and it refuses a
+  /// buffer for a cooperative launch that is being captured.
   bool ByPointers;
   /// The driver hands some attributes' results back here.
   CUlaunchAttribute *Attributes;

@@ -57,8 +57,11 @@ static int toDeviceAddress(const StubPythonLaunch *L, uint32_t Slot,
   KernelState &S = *D.State;
   auto Ask = [&] {
     auto *Get = S.driver()->cuPointerGetAttribute;
-    return Get && Get(&Address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, Address) ==
-                      CUDA_SUCCESS;
+    CUdeviceptr Device; // written where it fails, too
+    if (!Get || Get(&Device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, Address))
+      return false;
+    Address = Device;
+    return true;
   };
   if (LLVM_LIKELY(Ask()))
     return 0;
