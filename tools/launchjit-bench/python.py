@@ -50,13 +50,26 @@ def ptx(parameters):
             f".visible .entry empty({text})\n{{\nret;\n}}\n").encode()
 
 
+class Pointer:
+    """A tensor of a framework that has no DLPack exchange."""
+
+    def __init__(self, address):
+        self.address = address
+
+    def data_ptr(self):
+        return self.address
+
+
 class Objects:
     """The same arguments in the ways that a contender wants them."""
 
     def __init__(self, case, torch):
         pointers, floats, ints = CASES[case]
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.tensors = [torch.zeros(16, device=device) for _ in range(pointers)]
+        if torch:
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+            self.tensors = [torch.zeros(16, device=device) for _ in range(pointers)]
+        else:
+            self.tensors = [Pointer(0x1000 * (i + 1)) for i in range(pointers)]
         self.scalars = [1.5] * floats + list(range(ints))
 
     @property
@@ -65,16 +78,7 @@ class Objects:
 
     @property
     def as_data_ptr(self):
-        class Pointer:
-            """A tensor of a framework that has no DLPack exchange."""
-
-            def __init__(self, tensor):
-                self.address = tensor.data_ptr()
-
-            def data_ptr(self):
-                return self.address
-
-        return (*map(Pointer, self.tensors), *self.scalars)
+        return (*(Pointer(tensor.data_ptr()) for tensor in self.tensors), *self.scalars)
 
     @property
     def as_ints(self):
@@ -103,7 +107,7 @@ def measure(function, args, repeats, between):
 
 # --- ours -------------------------------------------------------------------------
 
-def ours(case, objects, cuda):
+def ours(case, objects, torch):
     import launchjit as lj
 
     s = lj.Signature(signature(case))
@@ -111,27 +115,26 @@ def ours(case, objects, cuda):
     kernel = module.get_kernel("empty", s, block=128)
     grid = (1,)
     tensors = objects.as_tensors
-    yield "launch, torch tensors", kernel.launch, (grid, 0, *tensors)
-    yield "launch, current stream", kernel.launch, (grid, None, *tensors)
-    yield "kernel[grid], torch tensors", lambda *args: kernel[grid](*args), tensors
-    if cuda:
-        yield "launch, data_ptr()", kernel.launch, (grid, 0, *objects.as_data_ptr)
+    if torch:
+        yield "launch, torch tensors", kernel.launch, (grid, 0, *tensors)
+        yield "launch, current stream", kernel.launch, (grid, None, *tensors)
+        yield "kernel[grid], torch tensors", lambda *args: kernel[grid](*args), tensors
+    yield "launch, data_ptr()", kernel.launch, (grid, 0, *objects.as_data_ptr)
     yield "launch, ints", kernel.launch, (grid, 0, *objects.as_ints)
-    unchecked = module.get_kernel("empty", s, block=128, check_memory=False, peer_access=True)
-    yield "launch, torch tensors, unchecked", unchecked.launch, (grid, 0, *tensors)
-    if hasattr(kernel, "bind"):
-        bound = kernel.bind(grid, 0, *tensors)
-        yield "bound launch", bound.launch, ()
-        last = kernel.bind(grid, 0, *tensors)
-        batch = lj.Batch([*[kernel.bind(grid, 0, *tensors) for _ in range(99)], last])
-        index = len(objects.tensors)
-        value = objects.scalars[0]
+    if torch:
+        unchecked = kernel.with_config(check_memory=False, peer_access=True)
+        yield "launch, torch tensors, unchecked", unchecked.launch, (grid, 0, *tensors)
+    yield "bound launch", kernel.bind(grid, 0, *tensors).launch, ()
+    last = kernel.bind(grid, 0, *tensors)
+    batch = lj.Batch([*(kernel.bind(grid, 0, *tensors) for _ in range(99)), last])
+    index = len(objects.tensors)
+    value = objects.scalars[0]
 
-        def set_and_launch():
-            last.set(index, value)
-            batch.launch(0)
+    def set_and_launch():
+        last.set(index, value)
+        batch.launch(0)
 
-        yield "batch of 100, one set", set_and_launch, ()
+    yield "batch of 100, one set", set_and_launch, ()
 
 
 # --- peers --------------------------------------------------------------------------
@@ -167,8 +170,15 @@ def triton(case, objects, cuda):
     metadata = compiled.packed_metadata
     run = compiled.run
     launch_metadata = compiled.launch_metadata((1, 1, 1), stream, *args)
-    yield ("Triton launcher.__call__", run,
-           (1, 1, 1, stream, compiled.function, metadata, launch_metadata, None, None, *args))
+    call = (1, 1, 1, stream, compiled.function, metadata, launch_metadata, None, None, *args)
+    yield "Triton launcher.__call__", run, call
+    # What it gives to its C function differs from version to version.
+    seen = []
+    launch = run.launch
+    run.launch = lambda *a: seen.append(a)
+    run(*call)
+    run.launch = launch
+    yield "Triton C launch", launch, seen[0]
     os.unlink(file.name)
 
 
@@ -327,15 +337,16 @@ def main():
     try:
         import torch
     except ImportError:
-        sys.exit("bench python: torch is not installed, and its tensors are what is passed")
-    cuda = torch.cuda.is_available() and os.environ.get("LAUNCHJIT_DRIVER", "cuda") == "cuda"
+        torch = None
+        print("torch is not installed: no tensors are passed", file=sys.stderr)
+    cuda = torch and torch.cuda.is_available() and os.environ.get("LAUNCHJIT_DRIVER", "cuda") == "cuda"
     if not cuda:
         os.environ["LAUNCHJIT_DRIVER"] = "null"
     import launchjit as lj
 
     between = torch.cuda.synchronize if cuda else lambda: None
     repeats = 5 if options.quick else 40
-    print(f"Python {sys.version.split()[0]}, torch {torch.__version__}, launchjit "
+    print(f"Python {sys.version.split()[0]}, torch {torch and torch.__version__}, launchjit "
           f"{lj.__version__}, driver {lj.driver.info()['kind']}")
     results = {}
     for case in CASES:
@@ -343,7 +354,7 @@ def main():
         rows = results[case] = {}
         if cuda:
             rows["driver"] = driver_floor(case, objects, repeats)
-        contenders = list(ours(case, objects, cuda))
+        contenders = list(ours(case, objects, torch))
         for peer in PEERS:
             try:
                 contenders += peer(case, objects, cuda)
@@ -365,7 +376,7 @@ def main():
     print_table(results)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"python": sys.version, "torch": torch.__version__,
+            json.dump({"python": sys.version, "torch": torch and torch.__version__,
                        "launchjit": lj.__version__, "driver": lj.driver.info(),
                        "microseconds": results}, file, indent=1)
     if options.plot:
