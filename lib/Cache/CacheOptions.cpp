@@ -87,7 +87,12 @@ CacheOptions CacheOptions::fromEnvironment() {
     SmallVector<StringRef> Parts;
     StringRef(*Path).split(Parts, ':', -1, /*KeepEmpty=*/false);
     for (StringRef Part : Parts)
-      O.Layers.push_back(absolute(Part));
+      if (std::string Layer = absolute(Part); !Layer.empty())
+        O.Layers.push_back(std::move(Layer));
+      else
+        log(LogLevel::Warn, "cache",
+            "LAUNCHJIT_CACHE_PATH names '" + Part +
+                "', but there is no current folder");
   }
   if (auto Text = getEnvironment("LAUNCHJIT_CACHE_MAX_SIZE")) {
     if (auto Size = parseCacheSize(*Text))

@@ -45,26 +45,35 @@ SmallVector<char, 0> launchjit::encodeEntry(StringRef KeyText,
   return Bytes;
 }
 
-Expected<DecodedEntry> launchjit::decodeEntry(ArrayRef<char> Bytes) {
-  auto Bad = [](const Twine &What) { return makeError(Status::Binary, What); };
+static Error bad(const Twine &What) { return makeError(Status::Binary, What); }
+
+Error launchjit::checkEntryHeader(ArrayRef<char> Bytes, uint64_t FileSize) {
   EntryHeader H;
   if (Bytes.size() < sizeof H)
-    return Bad("it ends after " + Twine(Bytes.size()) +
+    return bad("it ends after " + Twine(Bytes.size()) +
                " bytes, within its header");
   std::memcpy(&H, Bytes.data(), sizeof H);
   if (std::memcmp(H.Magic, EntryMagic, sizeof H.Magic))
-    return Bad("its first bytes are not those of an entry");
+    return bad("its first bytes are not those of an entry");
   if (H.Format != CacheFormatVersion)
-    return Bad("its format is " + Twine(H.Format) + ", not " +
+    return bad("its format is " + Twine(H.Format) + ", not " +
                Twine(CacheFormatVersion));
-  ArrayRef<char> Rest = Bytes.drop_front(sizeof H);
   if (H.ObjectSize > MaxEntryBytes ||
-      Rest.size() != uint64_t(H.KeySize) + H.ObjectSize)
-    return Bad("it has " + Twine(Bytes.size()) +
+      FileSize != sizeof H + uint64_t(H.KeySize) + H.ObjectSize)
+    return bad("it has " + Twine(FileSize) +
                " bytes, but its header says otherwise");
+  return Error::success();
+}
+
+Expected<DecodedEntry> launchjit::decodeEntry(ArrayRef<char> Bytes) {
+  if (Error E = checkEntryHeader(Bytes, Bytes.size()))
+    return std::move(E);
+  EntryHeader H;
+  std::memcpy(&H, Bytes.data(), sizeof H);
+  ArrayRef<char> Rest = Bytes.drop_front(sizeof H);
   XXH128_hash_t Sum = checksum(H, Rest);
   if (Sum.high64 != H.ChecksumHigh || Sum.low64 != H.ChecksumLow)
-    return Bad("its checksum is wrong");
+    return bad("its checksum is wrong");
   return DecodedEntry{StringRef(Rest.data(), H.KeySize),
                       Rest.drop_front(H.KeySize)};
 }

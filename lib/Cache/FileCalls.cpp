@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "launchjit/Cache/FileCalls.h"
+#include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,7 +14,16 @@
 const launchjit::FileCalls &launchjit::systemFileCalls() {
   static constexpr FileCalls Calls = {
       [](int Dir, const char *Name, int Flags, mode_t Mode) {
-        return openat(Dir, Name, Flags, Mode);
+        int FD = openat(Dir, Name, Flags, Mode);
+        if (FD < 0 || FD > STDERR_FILENO)
+          return FD;
+        // In a process without standard streams, what is printed would get
+        // into the entry.
+        int Higher = fcntl(FD, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        int Number = errno;
+        close(FD);
+        errno = Number;
+        return Higher;
       },
       [](int FD, struct stat *S) { return fstat(FD, S); },
       [](int FD, void *To, size_t Size) { return read(FD, To, Size); },

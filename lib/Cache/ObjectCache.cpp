@@ -96,6 +96,14 @@ StringRef CacheFile::name() const {
   return IsEntry ? Name : StringRef();
 }
 
+/// .tmp-<process>-<digits>, as publish() makes them: others' files are theirs.
+static bool isTemporary(StringRef Name) {
+  uint64_t Process;
+  return Name.consume_front(TemporaryPrefix) &&
+         !Name.consumeInteger(10, Process) && Name.consume_front("-") &&
+         !Name.empty() && all_of(Name, isHexDigit);
+}
+
 static std::string fileNameOf(StringRef Name) {
   return (Name + EntrySuffix).str();
 }
@@ -165,18 +173,29 @@ Expected<ObjectStore::Object> ObjectCache::readFile(int Dir, StringRef Name,
                                          Twine(S.st_size) +
                                          " bytes, and no entry has more than " +
                                          Twine(MaxEntryBytes));
-  Object Bytes(S.st_size);
+  Object Bytes;
+  // The header first: what is no entry may be large.
   size_t Done = 0;
-  while (Done != Bytes.size()) {
-    ssize_t N =
-        Options.Calls->Read(FD.get(), Bytes.data() + Done, Bytes.size() - Done);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N < 0)
-      return systemError("cannot read " + What);
-    if (N == 0)
-      break;
-    Done += N;
+  for (size_t Wanted : {std::min<size_t>(S.st_size, sizeof(EntryHeader)),
+                        static_cast<size_t>(S.st_size)}) {
+    if (Done == sizeof(EntryHeader))
+      if (Error E = checkEntryHeader(Bytes, S.st_size))
+        return makeError(Status::Binary, What + " is damaged: " +
+                                             takeDetail(std::move(E)).Message);
+    Bytes.resize_for_overwrite(Wanted);
+    while (Done != Wanted) {
+      ssize_t N =
+          Options.Calls->Read(FD.get(), Bytes.data() + Done, Wanted - Done);
+      if (N < 0 && errno == EINTR)
+        continue;
+      if (N < 0)
+        return systemError("cannot read " + What);
+      if (N == 0)
+        break;
+      Done += N;
+    }
+    if (Done != Wanted)
+      break; // it was cut meanwhile
   }
   Bytes.truncate(Done);
   if (Touch && S.st_mtime + TouchInterval < time(nullptr))
@@ -233,7 +252,7 @@ std::string ObjectCache::explain(StringRef KeyText) {
       continue;
     }
     for (const CacheFile &F : *Files) {
-      if (F.name().empty() || Looked++ == MaxExplained)
+      if (F.name().empty() || Looked++ >= MaxExplained)
         continue;
       auto Bytes = read(Directory, F.name());
       auto Entry = Bytes ? decodeEntry(*Bytes) : Bytes.takeError();
@@ -352,11 +371,10 @@ Expected<std::vector<CacheFile>> ObjectCache::list(StringRef Directory) const {
     Options.Calls->Close(*Dir);
     return std::move(E);
   }
-  while (const dirent *Item = readdir(Stream)) {
+  while (const dirent *Item = (errno = 0, readdir(Stream))) {
     CacheFile F{Directory.str(), Item->d_name, 0, 0};
     struct stat S;
-    if ((F.name().empty() &&
-         !StringRef(F.FileName).starts_with(TemporaryPrefix)) ||
+    if ((F.name().empty() && !isTemporary(F.FileName)) ||
         fstatat(dirfd(Stream), Item->d_name, &S, AT_SYMLINK_NOFOLLOW) ||
         !S_ISREG(S.st_mode))
       continue;
@@ -364,7 +382,11 @@ Expected<std::vector<CacheFile>> ObjectCache::list(StringRef Directory) const {
     F.LastUsed = S.st_mtime;
     Files.push_back(std::move(F));
   }
+  Error E = errno ? systemError("cannot read the cache " + Directory)
+                  : Error::success();
   closedir(Stream);
+  if (E)
+    return std::move(E);
   return Files;
 }
 

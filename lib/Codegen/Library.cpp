@@ -11,6 +11,16 @@
 using namespace llvm;
 using namespace launchjit;
 
+#ifndef LAUNCHJIT_SANITIZED
+/// LLVM's static objects register their destructors by this; hidden, it serves
+/// this library alone. At exit another thread may still compile, and the system
+/// takes the memory anyway.
+extern "C" __attribute__((visibility("hidden"))) int
+__cxa_atexit(void (*)(void *), void *, void *) {
+  return 0;
+}
+#endif
+
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 EXPORT const char *launchjit_codegen_build_id() { return codegenBuildId(); }

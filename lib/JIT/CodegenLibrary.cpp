@@ -17,10 +17,18 @@ using namespace launchjit;
 namespace {
 
 struct Library {
+  std::mutex Lock;
   CodegenCFunction Compile = nullptr;
-  std::string Problem; ///< Why Compile is null.
+  std::string Problem;  ///< Why Compile is null.
+  bool Refused = false; ///< It will not be another library later.
 
-  Library() { Problem = open(); }
+  /// Tries again what failed before, such as for want of a file descriptor.
+  CodegenCFunction get() {
+    std::lock_guard<std::mutex> Guard(Lock);
+    if (!Compile && !Refused)
+      Problem = open();
+    return Compile;
+  }
 
   std::string open() {
     Dl_info Own;
@@ -37,9 +45,10 @@ struct Library {
         dlsym(Handle, CodegenBuildIdSymbol));
     auto *Function =
         reinterpret_cast<CodegenCFunction>(dlsym(Handle, CodegenSymbol));
+    Refused = !BuildId || !Function || StringRef(BuildId()) != codegenBuildId();
     if (!BuildId || !Function)
       return Path + " is no code generator of launchjit";
-    if (StringRef(BuildId()) != codegenBuildId())
+    if (Refused)
       return Path + " is refused: it is of another build (" + BuildId() +
              ") than this library (" + codegenBuildId() + ")";
     Compile = Function;
@@ -57,8 +66,9 @@ struct Answer {
 
 Expected<SmallVector<char, 0>> launchjit::compileStub(const StubRequest &R) {
   ForkShield Shield;
-  static const Library *Lib = new Library;
-  if (!Lib->Compile)
+  static Library *Lib = new Library;
+  CodegenCFunction Compile = Lib->get();
+  if (!Compile)
     return makeError(Status::Unsupported, Lib->Problem);
   CodegenCRequest C{R.ABI.data(),
                     R.Contract.data(),
@@ -71,7 +81,7 @@ Expected<SmallVector<char, 0>> launchjit::compileStub(const StubRequest &R) {
                     static_cast<uint32_t>(R.Entry),
                     static_cast<uint32_t>(R.Output)};
   Answer A;
-  Lib->Compile(
+  Compile(
       &C,
       [](void *Context, int Code, const char *Bytes, size_t Size) {
         auto &A = *static_cast<Answer *>(Context);

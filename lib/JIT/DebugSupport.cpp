@@ -20,6 +20,7 @@
 #include <ctime>
 #include <mutex>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -167,6 +168,11 @@ public:
     if (!Out || Generation != forkGeneration())
       return;
     std::lock_guard<std::mutex> Guard(Lock);
+    // Beyond this limit write does not fail, it ends the process.
+    rlimit Limit;
+    if (getrlimit(RLIMIT_FSIZE, &Limit) == 0 &&
+        Limit.rlim_cur < Out->tell() + 100 + Symbol.size() + Code.size())
+      return;
     auto Address = reinterpret_cast<uintptr_t>(Code.data());
     struct {
       uint32_t Kind, Size;

@@ -75,7 +75,8 @@ private:
     std::string Name, Symbol;
   };
   static void traceStep(const Wanted &W, StringRef Step, uint64_t Start);
-  std::optional<Made> load(const Wanted &W, ObjectStore &Store);
+  /// None where the store has no such object. An error is Unsupported.
+  Expected<std::optional<Made>> load(const Wanted &W, ObjectStore &Store);
   Expected<Made> compile(const Wanted &W);
   Expected<Made> link(const Wanted &W, ObjectStore::Object Object);
   /// Frees what is over the bound; Lock is held.
@@ -122,8 +123,8 @@ Expected<EngineImpl::Made> EngineImpl::link(const Wanted &W,
               std::move(Object)};
 }
 
-std::optional<EngineImpl::Made> EngineImpl::load(const Wanted &W,
-                                                 ObjectStore &Store) {
+Expected<std::optional<EngineImpl::Made>> EngineImpl::load(const Wanted &W,
+                                                           ObjectStore &Store) {
   uint64_t Start = nowNs();
   auto Object = Store.get(W.Name, W.KeyText);
   traceStep(W, Object ? "cache hit" : "cache miss", Start);
@@ -134,10 +135,11 @@ std::optional<EngineImpl::Made> EngineImpl::load(const Wanted &W,
     M->TheStub->LinkNs = nowNs() - Start;
     return std::move(*M);
   }
-  // Refused memory is not the entry's fault; compile() tells of it.
+  // Refused memory is not the entry's fault, and would be refused again.
   ErrorDetail Why = takeDetail(M.takeError());
-  if (Why.Code != Status::Unsupported)
-    Store.reject(W.Name, makeError(std::move(Why)));
+  if (Why.Code == Status::Unsupported)
+    return makeError(std::move(Why));
+  Store.reject(W.Name, makeError(std::move(Why)));
   return std::nullopt;
 }
 
@@ -193,9 +195,13 @@ Expected<Engine::Found> EngineImpl::get(const ABI &A, EntryKind Kind,
     if (Probe)
       if (Error E = CodeMemory::check())
         return std::move(E);
-    if (Store)
-      if (auto M = load(W, *Store))
-        return std::move(*M);
+    if (Store) {
+      auto M = load(W, *Store);
+      if (!M)
+        return M.takeError();
+      if (*M)
+        return std::move(**M);
+    }
     From = Origin::Compiled;
     return compile(W);
   }();

@@ -51,12 +51,40 @@ static Expected<std::unique_ptr<LinkGraph>> readObject(MemoryBufferRef Object) {
 #endif
 }
 
+/// Whether a graph is that of a stub: one block of code and nothing else. A
+/// cached object may be anything, and the linker takes much on trust.
+static bool isStub(LinkGraph &G, StringRef Symbol);
+
 static StringRef nameOf(const Symbol &S) {
 #if LLVM_VERSION_MAJOR >= 20
   return S.hasName() ? *S.getName() : StringRef();
 #else
   return S.hasName() ? S.getName() : StringRef();
 #endif
+}
+
+bool isStub(LinkGraph &G, StringRef Name) {
+  const Block *Code = nullptr;
+  for (Section &S : G.sections())
+    for (const Block *B : S.blocks()) {
+      if (!B->edges_empty())
+        return false;
+      if (S.getMemLifetime() == orc::MemLifetime::NoAlloc)
+        continue; // the symbol table and the like
+      if (Code || B->isZeroFill() ||
+          S.getMemProt() != (orc::MemProt::Read | orc::MemProt::Exec) ||
+          S.getMemLifetime() != orc::MemLifetime::Standard)
+        return false;
+      Code = B;
+    }
+  auto Externals = G.external_symbols();
+  if (!Code || Externals.begin() != Externals.end())
+    return false;
+  return any_of(G.defined_symbols(), [&](const Symbol *S) {
+    return nameOf(*S) == Name && &S->getBlock() == Code &&
+           S->getOffset() == 0 && S->getSize() == Code->getSize() &&
+           S->getSize() != 0;
+  });
 }
 
 namespace {
@@ -119,7 +147,9 @@ Expected<Linker::Linked> Linker::link(ArrayRef<char> Object, StringRef Symbol) {
   Context::Outcome Out;
   auto Graph = readObject(
       MemoryBufferRef(StringRef(Object.data(), Object.size()), Symbol));
-  if (Graph)
+  if (Graph && !isStub(**Graph, Symbol))
+    Out.Problem = {Status::Internal, "it is not one function and nothing else"};
+  else if (Graph)
     LJ_HOST(link_ELF)(std::move(*Graph),
                       std::make_unique<Context>(Memory, Symbol, Out));
   else

@@ -47,7 +47,9 @@ std::optional<std::string> launchjit::getEnvironment(llvm::StringRef Name) {
     Listed |= Name == V.Name;
   assert(Listed && "an environment variable that doctor would not list");
 #endif
-  const char *Value = std::getenv(Name.str().c_str());
+  // In a program that runs with more rights than its user has, its user must
+  // not choose what is loaded or written.
+  const char *Value = secure_getenv(Name.str().c_str());
   if (!Value || !*Value)
     return std::nullopt;
   return std::string(Value);

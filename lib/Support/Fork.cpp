@@ -19,6 +19,7 @@ pthread_rwlock_t Gate;
 pthread_once_t Once = PTHREAD_ONCE_INIT;
 std::atomic<uint64_t> Generation{0};
 thread_local unsigned Depth = 0;
+thread_local int FormerCancelState;
 
 void initGate() {
   pthread_rwlockattr_t Attr;
@@ -65,13 +66,18 @@ void watchForks() {
 
 ForkShield::ForkShield() {
   watchForks();
-  if (Depth++ == 0)
-    pthread_rwlock_rdlock(&Gate);
+  if (Depth++ != 0)
+    return;
+  // A thread that is cancelled in here would leave its locks taken.
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &FormerCancelState);
+  pthread_rwlock_rdlock(&Gate);
 }
 
 ForkShield::~ForkShield() {
-  if (--Depth == 0)
-    pthread_rwlock_unlock(&Gate);
+  if (--Depth != 0)
+    return;
+  pthread_rwlock_unlock(&Gate);
+  pthread_setcancelstate(FormerCancelState, nullptr);
 }
 
 uint64_t launchjit::forkGeneration() {

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <mutex>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -101,6 +102,16 @@ bool TraceFile::open() {
 
 void TraceFile::flush() {
   StringRef Rest = Waiting;
+  // Beyond this limit write does not fail, it ends the process.
+  rlimit Limit;
+  off_t At = lseek(FD, 0, SEEK_CUR);
+  if (At >= 0 && getrlimit(RLIMIT_FSIZE, &Limit) == 0 &&
+      Limit.rlim_cur < At + Rest.size()) {
+    log(LogLevel::Warn, "trace",
+        "LAUNCHJIT_TRACE ends here: the file size limit (ulimit -f)");
+    Closed = true;
+    Rest = "";
+  }
   while (!Rest.empty()) {
     ssize_t N = write(FD, Rest.data(), Rest.size());
     if (N < 0 && errno == EINTR)

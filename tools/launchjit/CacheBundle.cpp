@@ -48,6 +48,11 @@ public:
     if (Program.empty())
       return usageError("bundle needs a program: launchjit cache bundle "
                         "FOLDER -- PROGRAM [ARGUMENT...]");
+    if (StringRef(Folder).empty())
+      return usageError("bundle needs the name of a folder");
+    // LAUNCHJIT_CACHE_PATH could not name it.
+    if (StringRef(Folder).contains(':'))
+      return usageError("a bundle's folder has no colon in its name");
     if (Error E = prepare())
       return E;
     Error E = runProgram();
@@ -188,15 +193,15 @@ private:
                 "chown -R root:root\n";
   }
 
-  /// The lock and what was left unfinished: entries aside, a cache's files
-  /// begin with a dot.
+  /// The lock and what was left unfinished.
   void removeOwnFiles() const {
     std::error_code EC;
     for (sys::fs::directory_iterator
              I(Directory, EC, /*follow_symlinks=*/false),
          End;
          !EC && I != End; I.increment(EC))
-      if (sys::path::filename(I->path()).starts_with("."))
+      if (StringRef Name = sys::path::filename(I->path());
+          Name == ".lock" || Name.starts_with(".tmp-"))
         unlink(I->path().c_str());
   }
 

@@ -116,4 +116,5 @@ def test_leaks_nothing(path, way):
     calls(CALLS)
     assert list(map(sys.getrefcount, watched)) == counts
     assert sys.getallocatedblocks() - blocks < 50
-    assert resident() - memory < 1 << 20
+    if "LD_PRELOAD" not in os.environ:  # a sanitizer keeps what is freed
+        assert resident() - memory < 1 << 20

@@ -42,6 +42,10 @@ inline constexpr uint64_t MaxEntryBytes = uint64_t(64) << 20;
 llvm::SmallVector<char, 0> encodeEntry(llvm::StringRef KeyText,
                                        llvm::ArrayRef<char> Object);
 
+/// Compares the first bytes of an entry with the size of its file, so that no
+/// memory is taken for what is none. At least a header's bytes are needed.
+llvm::Error checkEntryHeader(llvm::ArrayRef<char> Bytes, uint64_t FileSize);
+
 /// What an entry holds; both point into its bytes.
 struct DecodedEntry {
   llvm::StringRef KeyText;

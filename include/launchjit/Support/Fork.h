@@ -20,7 +20,8 @@
 
 namespace launchjit {
 
-/// While one lives, fork() in another thread waits. Nests within a thread.
+/// While one lives, fork() in another thread waits, and this thread is not
+/// cancelled. Nests within a thread.
 /// fork() in the same thread goes through at once, and leaves the locks that
 /// the thread holds to that thread, in parent and child.
 class ForkShield {

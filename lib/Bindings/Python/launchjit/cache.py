@@ -14,10 +14,11 @@ failure of it ever changes a result: each is a miss, and is counted.
 
 from __future__ import annotations
 
+import os
 from ctypes import c_uint64, c_void_p
 
 from . import _lib
-from ._errors import Error, check
+from ._errors import ArgumentRangeError, Error, check
 from ._lib import lib
 
 TYPE_CHECKING = False
@@ -66,7 +67,7 @@ def verify(recompile: bool = False) -> list[tuple[str, str]]:
     wrong = []
     for entry in entries():
         try:
-            _verify(entry.path.encode(), recompile)
+            _verify(os.fsencode(entry.path), recompile)
         except Error as error:
             wrong.append((entry.path, str(error)))
     return wrong
@@ -79,15 +80,17 @@ def prune(max_bytes: int | None = None, *, dry_run: bool = False) -> list[Entry]
     another process is pruning, or the mode is not "rw"."""
     if max_bytes is None:
         max_bytes = _info().max_bytes
+    if not 0 <= max_bytes < 2**64:
+        raise ArgumentRangeError(f"max_bytes: {max_bytes} does not fit; allowed is 0 to {2**64 - 1}")
     listing = c_void_p()
-    check(lib.lj_cache_prune(c_uint64(max_bytes), dry_run, listing, None))
+    check(lib.lj_cache_prune(c_uint64(max_bytes), bool(dry_run), listing, None))
     return _take(listing)
 
 
 def clear(*, dry_run: bool = False) -> list[Entry]:
     """Removes every entry of the user's own cache, as prune does."""
     listing = c_void_p()
-    check(lib.lj_cache_clear(dry_run, listing, None))
+    check(lib.lj_cache_clear(bool(dry_run), listing, None))
     return _take(listing)
 
 
@@ -107,7 +110,7 @@ def _take(listing) -> list[Entry]:
 def _entry(listing, index) -> Entry:
     file = _lib.CacheFile()
     check(lib.lj_cache_listing_get(listing, index, file))
-    return Entry(str(file.key), str(file.path), file.bytes, file.last_used)
+    return Entry(str(file.key), os.fsdecode(file.path.bytes()), file.bytes, file.last_used)
 
 
 # Of lj_stub_output and lj_status.
@@ -138,13 +141,13 @@ def _verify(path: bytes, recompile: bool) -> None:
 
 def __getattr__(name):
     if name == "path":
-        return str(_info().directory) or None
+        return os.fsdecode(_info().directory.bytes()) or None
     if name == "layers":
         layer = _lib.String()
         paths = []
         for i in range(_info().num_layers):
             check(lib.lj_cache_layer(i, layer))
-            paths.append(str(layer))
+            paths.append(os.fsdecode(layer.bytes()))
         return tuple(paths)
     if name == "mode":
         return _MODES[_info().mode]
