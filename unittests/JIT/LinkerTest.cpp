@@ -56,4 +56,25 @@ TEST(Linker, DamagedObjectsAreErrorsAndLeaveNothing) {
   L.unlink(std::move(Linked->Code));
 }
 
+/// What a store gives can be any bytes whose checksum is right.
+TEST(Linker, NoChangedByteDoesHarm) {
+  Linker L;
+  SmallVector<char, 0> Bytes = object("pi32", "f");
+  unsigned Refused = 0;
+  for (char &Byte : Bytes)
+    for (int Change : {1, 2, 4, 8, 0x80, 0xff}) {
+      Byte ^= Change;
+      auto Linked = L.link(Bytes, "f");
+      Byte ^= Change;
+      if (Linked) {
+        L.unlink(std::move(Linked->Code));
+      } else {
+        consumeError(Linked.takeError());
+        ++Refused;
+      }
+    }
+  EXPECT_GT(Refused, 500u);
+  EXPECT_EQ(L.usage().Bytes, 0u);
+}
+
 } // namespace
