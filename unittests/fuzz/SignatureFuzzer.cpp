@@ -13,6 +13,14 @@
 using namespace llvm;
 using namespace launchjit;
 
+static void checkError(Error E, StringRef Text) {
+  ErrorDetail D = takeDetail(std::move(E));
+  fuzz::promise(D.Code == Status::Signature && !D.Message.empty(),
+                "an error is a signature's and says something");
+  fuzz::promise(D.Offset >= 0 && D.Offset <= int64_t(Text.size()),
+                "an error's offset lies in the text");
+}
+
 void fuzz::signature(ArrayRef<uint8_t> Bytes) {
   StringRef Text = toStringRef(Bytes);
   for (bool Large : {false, true}) {
@@ -21,11 +29,7 @@ void fuzz::signature(ArrayRef<uint8_t> Bytes) {
     Options.Scratch = Bytes.empty() ? 0 : Bytes[0] % 4;
     auto S = Signature::parse(Text, Options);
     if (!S) {
-      ErrorDetail D = takeDetail(S.takeError());
-      promise(D.Code == Status::Signature && !D.Message.empty(),
-              "an error is a signature's and says something");
-      promise(D.Offset >= -1 && D.Offset <= int64_t(Text.size()),
-              "an error's offset lies in the text");
+      checkError(S.takeError(), Text);
       continue;
     }
     std::string Canonical = S->str();
@@ -45,7 +49,7 @@ void fuzz::signature(ArrayRef<uint8_t> Bytes) {
     promise(bool(Again) && Again->str() == A->str(),
             "an ABI is its own canonical spelling");
   } else {
-    consumeError(A.takeError());
+    checkError(A.takeError(), Text);
   }
 }
 
