@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <ftw.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +145,21 @@ static void measure(benchmark::State &State, const Setup &S,
   }
 }
 
+/// What both libraries take on disk; a release build strips them.
+static void measureLibraries(benchmark::State &State) {
+  double Bytes = 0;
+  for (auto _ : State)
+    for (const char *Name : {"liblaunchjit.so", "liblaunchjit-codegen.so"}) {
+      struct stat S;
+      if (stat((ownFolder() + "/../lib/" + Name).c_str(), &S)) {
+        State.SkipWithError("a library is not in ../lib");
+        return;
+      }
+      Bytes += static_cast<double>(S.st_size);
+    }
+  State.counters["disk_MB"] = Bytes / 1e6;
+}
+
 void launchjit::bench::registerStarting() {
   auto Add = [](const std::string &Name, const Setup &S,
                 long long Result::*Time, int Repetitions) {
@@ -174,4 +190,7 @@ void launchjit::bench::registerStarting() {
     Add(Thousand + "/cached", {Kind, 10, 1000, Cache::Filled}, &Result::Total,
         5);
   }
+  repeated(benchmark::RegisterBenchmark("libraries", measureLibraries), 2,
+           benchmark::kNanosecond)
+      ->Iterations(1);
 }
