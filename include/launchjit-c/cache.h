@@ -123,11 +123,11 @@ LJ_API lj_error *lj_cache_entry_recompile(const lj_cache_entry *entry,
  * hexadecimal digits and a NUL. `get` hands the bytes that were put under
  * `name` to `receive`, or does not call it; `put` may be null. Both may be
  * called from any thread, must call `receive` before they return if at all, and
- * must not fork, call the library, or wait for a lock (Python's GIL, say) that a
- * caller of the library or of fork may hold. A fork in another thread waits for
- * them, so they should be quick. What comes back is checked as a file would be,
- * so a store that loses, damages or mixes up entries costs a compile and nothing
- * else. */
+ * must not fork, call the library, or wait for a lock (Python's GIL, say) that
+ * a caller of the library or of fork may hold. A fork in another thread waits
+ * for them, so they should be quick. What comes back is checked as a file would
+ * be, so a store that loses, damages or mixes up entries costs a compile and
+ * nothing else. */
 typedef void (*lj_cache_receive)(void *to, const void *bytes, size_t size);
 typedef struct lj_cache_store {
   size_t struct_size; /* set by the caller: sizeof(lj_cache_store) */
