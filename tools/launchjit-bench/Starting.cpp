@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each measurement is a process of its own, Start.c, with an object cache of
-// its own: off, empty, or filled by a process before it.
+// its own: off, empty, or filled by a process before it. TMPDIR says where:
+// what a cold cache costs is mostly what its file system takes to make files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,16 +32,22 @@ static std::string ownFolder() {
   return Path.substr(0, Path.rfind('/'));
 }
 
+static std::string temporaryFolder() {
+  const char *Folder = std::getenv("TMPDIR");
+  return Folder && *Folder ? Folder : "/tmp";
+}
+
 namespace {
 
 /// Gives new names in a folder that is removed when the program ends, and not
 /// earlier: ext4 is slow to make files where many were just deleted.
 class TemporaryFolder {
 public:
-  TemporaryFolder() {
-    char Name[] = "/tmp/launchjit-bench-XXXXXX";
-    if (mkdtemp(Name))
-      Path = Name;
+  TemporaryFolder() : Path(temporaryFolder() + "/launchjit-bench-XXXXXX") {
+    if (!mkdtemp(Path.data())) {
+      std::perror(("launchjit-bench: error: " + Path).c_str());
+      std::exit(1);
+    }
   }
   ~TemporaryFolder() {
     nftw(
@@ -161,6 +168,7 @@ static void measureLibraries(benchmark::State &State) {
 }
 
 void launchjit::bench::registerStarting() {
+  benchmark::AddCustomContext("caches_in", temporaryFolder());
   auto Add = [](const std::string &Name, const Setup &S,
                 long long Result::*Time, int Repetitions) {
     repeated(benchmark::RegisterBenchmark(
