@@ -435,8 +435,8 @@ Expected<ObjectCache::Removed> ObjectCache::sweep(const Limits &L,
   Removed Result;
   for (CacheFile &F : *Files) {
     bool Temporary = F.name().empty();
-    if (Temporary ? F.LastUsed + L.StaleAge > Now
-                  : !TooMuch || Total <= L.DownTo)
+    if (!L.All && (Temporary ? F.LastUsed > Now - L.StaleAge
+                             : !TooMuch || Total <= L.DownTo))
       continue;
     if (!DryRun && Options.Calls->UnlinkAt(*Dir, F.FileName.c_str())) {
       if (errno != ENOENT)
@@ -465,7 +465,7 @@ Expected<ObjectCache::Removed> ObjectCache::prune(uint64_t MaxBytes,
 
 Expected<ObjectCache::Removed> ObjectCache::clear(bool DryRun) {
   // Nobody's half-written entry is worth keeping.
-  return sweep({0, 0, INT64_MIN / 2}, DryRun);
+  return sweep({0, 0, 0, /*All=*/true}, DryRun);
 }
 
 /// A tenth is left free, so that not every sweep finds the cache full again.

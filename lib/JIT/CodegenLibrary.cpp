@@ -23,10 +23,12 @@ struct Library {
   bool Refused = false; ///< It will not be another library later.
 
   /// Tries again what failed before, such as for want of a file descriptor.
-  CodegenCFunction get() {
+  Expected<CodegenCFunction> get() {
     std::lock_guard<std::mutex> Guard(Lock);
     if (!Compile && !Refused)
       Problem = open();
+    if (!Compile)
+      return makeError(Status::Unsupported, Problem);
     return Compile;
   }
 
@@ -67,9 +69,9 @@ struct Answer {
 Expected<SmallVector<char, 0>> launchjit::compileStub(const StubRequest &R) {
   ForkShield Shield;
   static Library *Lib = new Library;
-  CodegenCFunction Compile = Lib->get();
+  auto Compile = Lib->get();
   if (!Compile)
-    return makeError(Status::Unsupported, Lib->Problem);
+    return Compile.takeError();
   CodegenCRequest C{R.ABI.data(),
                     R.Contract.data(),
                     R.Triple.data(),
@@ -81,7 +83,7 @@ Expected<SmallVector<char, 0>> launchjit::compileStub(const StubRequest &R) {
                     static_cast<uint32_t>(R.Entry),
                     static_cast<uint32_t>(R.Output)};
   Answer A;
-  Compile(
+  (*Compile)(
       &C,
       [](void *Context, int Code, const char *Bytes, size_t Size) {
         auto &A = *static_cast<Answer *>(Context);

@@ -380,6 +380,10 @@ TEST_F(ObjectCacheTest, PrunesWhatWasNotUsedForLongest) {
     EXPECT_FALSE(has(C, NthName(I))) << I;
   for (unsigned I : {0u, 4u, 5u})
     EXPECT_TRUE(has(C, NthName(I))) << I;
+  std::ofstream(entry(Other)); // what a power cut leaves
+  ASSERT_TRUE(bool(C.clear()));
+  EXPECT_TRUE(cantFail(C.list(Options.Directory)).empty());
+  std::ofstream(entry(Other));
   ASSERT_TRUE(bool(C.clear()));
   EXPECT_TRUE(cantFail(C.list(Options.Directory)).empty());
   EXPECT_TRUE(sys::fs::exists(Options.Directory + "/somebody's"));

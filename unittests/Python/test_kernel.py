@@ -402,3 +402,26 @@ def test_bundled_kernels():
     layouts = ["<Q", "<i", "<q", "<f"]
     assert launched(many, *range(300))["parameters"] == \
         [struct.pack(layouts[i % 4], i) for i in range(300)]
+
+
+def test_a_launch_of_somebody_elses(axpy):
+    class Own(type(axpy)):
+        calls = []
+
+        def launch(self, grid, stream, *args):
+            self.calls.append((grid, stream, args))
+
+    own = Own._of(ctypes.c_void_p(axpy._handle), axpy.signature, axpy._options, axpy._module)
+    own[3](1, 2.0, 3)
+    own[lambda names: 4](1, 2.0, 3)
+    assert own.calls == [(3, None, (1, 2.0, 3)), (4, None, (1, 2.0, 3))]
+    own._handle = None  # it is axpy's
+    for other in (lambda *args: seen.append(args), print, "x".join):
+        seen = []
+        sibling = axpy.with_config()
+        sibling.launch = other
+        try:
+            sibling[3](1, 2.0, 3)
+        except TypeError:
+            assert other is not print
+    assert lj.driver.recorded() == []

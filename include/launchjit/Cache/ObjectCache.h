@@ -88,6 +88,7 @@ private:
     uint64_t Above;   ///< Bytes from which on entries are removed...
     uint64_t DownTo;  ///< ...until so many are left.
     int64_t StaleAge; ///< Temporaries older than this go. Seconds.
+    bool All = false; ///< Everything goes, even what has no bytes.
   };
   llvm::Expected<Removed> sweep(const Limits &L, bool DryRun);
   void sweepNowAndThen();

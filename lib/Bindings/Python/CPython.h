@@ -163,6 +163,7 @@ enum : unsigned long {
 
 // Objects that CPython exports as variables.
 #define LJ_PYTHON_OBJECTS(X)                                                   \
+  X(PyCFunction_Type)                                                          \
   X(PyBool_Type)                                                               \
   X(PyFloat_Type)                                                              \
   X(PyLong_Type)                                                               \

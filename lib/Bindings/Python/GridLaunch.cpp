@@ -31,7 +31,8 @@ struct GridLaunch {
   char Header[PythonSelfKernelOffset];
   Vectorcall Call; ///< What CPython calls.
   PyObject *Kernel, *Launch, *Grid;
-  bool IsCallable; ///< The grid is a function of the arguments.
+  /// The grid is a function of the arguments, or `launch` is not ours.
+  bool IsSlow;
 };
 
 void deallocKernel(PyObject *O) {
@@ -66,6 +67,8 @@ PyObject *callGridLaunch(PyObject *O, PyObject *const *Args, size_t NumAndFlag,
   const auto &G = *reinterpret_cast<GridLaunch *>(O);
   constexpr size_t ArgumentsOffset = size_t(1) << (8 * sizeof(size_t) - 1);
   size_t N = NumAndFlag & ~ArgumentsOffset;
+  if (LLVM_UNLIKELY(G.IsSlow))
+    return callSlowly(G, Args, N, Names);
   auto *Self = reinterpret_cast<PythonSelf *>(Py.PyCFunction_GetSelf(G.Launch));
   PyObject *Stream = Py._Py_NoneStruct;
   bool IsPlain = true;
@@ -74,12 +77,21 @@ PyObject *callGridLaunch(PyObject *O, PyObject *const *Args, size_t NumAndFlag,
               Py.PyTuple_GetItem(Names, 0) == Py.Names.stream;
     Stream = Args[N];
   }
-  if (LLVM_UNLIKELY(!IsPlain || G.IsCallable || N != Self->NumArguments))
+  if (LLVM_UNLIKELY(!IsPlain || N != Self->NumArguments))
     return callSlowly(G, Args, N, Names);
   SmallVector<PyObject *, 64> All = {G.Grid, Stream};
   All.append(Args, Args + N);
   return reinterpret_cast<Entry>(Self->Method.ml_meth)(
       reinterpret_cast<PyObject *>(Self), All.data(), All.size());
+}
+
+/// Whether \p Launch is a callable of pythonCallable: a subclass may define
+/// another, and a test put one in its place.
+bool isOurs(PyObject *Launch) {
+  if (typeOf(Launch) != Py.PyCFunction_Type)
+    return false;
+  PyObject *Self = Py.PyCFunction_GetSelf(Launch);
+  return Self && typeOf(Self) == Py.SelfType;
 }
 
 /// Kernel.__getitem__.
@@ -100,7 +112,8 @@ PyObject *subscript(PyObject *Kernel, PyObject *Grid) {
   G->Grid = Grid;
   for (PyObject *Each : {G->Kernel, G->Launch, G->Grid})
     Py.Py_IncRef(Each);
-  G->IsCallable = typeOf(Grid) != Py.PyTuple_Type && Py.PyCallable_Check(Grid);
+  G->IsSlow = (typeOf(Grid) != Py.PyTuple_Type && Py.PyCallable_Check(Grid)) ||
+              !isOurs(G->Launch);
   return O;
 }
 
