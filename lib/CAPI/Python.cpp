@@ -42,6 +42,16 @@ struct _object *lj_python_batch(struct _object *batch_class,
   return pythonBatch(batch_class, launches);
 }
 
+struct _object *lj_python_triton_base(void) { return pythonTritonBase(); }
+
+struct _object *
+lj_python_triton_launch(const lj_signature *signature, const char *name,
+                        unsigned minor, bool cooperative, bool pdl,
+                        struct _object *devices, struct _object *hook_chain) {
+  return pythonTritonLaunch(signature->S, name, {minor, cooperative, pdl},
+                            devices, hook_chain);
+}
+
 lj_launch_observer *lj_python_add_hook(struct _object *info_class,
                                        struct _object *enter,
                                        struct _object *exit) {

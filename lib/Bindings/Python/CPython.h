@@ -79,12 +79,13 @@ enum : int {
   METH_O = 8,
   METH_FASTCALL = 0x80,
 };
-enum : int { T_PYSSIZET = 19, READONLY = 1 };
+enum : int { T_OBJECT = 6, T_PYSSIZET = 19, READONLY = 1 };
 enum : int {
   Py_mp_subscript = 5,
   Py_tp_call = 50,
   Py_tp_dealloc = 52,
   Py_tp_methods = 64,
+  Py_tp_new = 65,
   Py_tp_members = 72,
   Py_tp_free = 74,
 };
@@ -98,6 +99,7 @@ enum : unsigned long {
   Py_TPFLAGS_LONG_SUBCLASS = 1ul << 24,
   Py_TPFLAGS_LIST_SUBCLASS = 1ul << 25,
   Py_TPFLAGS_TUPLE_SUBCLASS = 1ul << 26,
+  Py_TPFLAGS_BYTES_SUBCLASS = 1ul << 27,
   Py_TPFLAGS_UNICODE_SUBCLASS = 1ul << 28,
 };
 
@@ -133,6 +135,7 @@ enum : unsigned long {
   X(int, PyList_SetItem, (PyObject *, Py_ssize_t, PyObject *))                 \
   X(long long, PyLong_AsLongLongAndOverflow, (PyObject *, int *))              \
   X(unsigned long long, PyLong_AsUnsignedLongLong, (PyObject *))               \
+  X(unsigned long long, PyLong_AsUnsignedLongLongMask, (PyObject *))           \
   X(PyObject *, PyLong_FromLongLong, (long long))                              \
   X(PyObject *, PyNumber_Index, (PyObject *))                                  \
   X(PyObject *, PyObject_CallFunctionObjArgs, (PyObject *, ...))               \
@@ -147,6 +150,8 @@ enum : unsigned long {
   X(PyObject *, PyObject_Type, (PyObject *))                                   \
   X(PyObject *, PyObject_VectorcallMethod,                                     \
     (PyObject *, PyObject *const *, size_t, PyObject *))                       \
+  X(int, PySequence_Check, (PyObject *))                                       \
+  X(PyObject *, PySequence_Tuple, (PyObject *))                                \
   X(PyObject *, PyTuple_GetItem, (PyObject *, Py_ssize_t))                     \
   X(Py_ssize_t, PyTuple_Size, (PyObject *))                                    \
   X(PyObject *, PyType_FromSpec, (PyType_Spec *))                              \
@@ -177,6 +182,7 @@ enum : unsigned long {
   X(PyExc_BufferError)                                                         \
   X(PyExc_KeyError)                                                            \
   X(PyExc_OverflowError)                                                       \
+  X(PyExc_RuntimeError)                                                        \
   X(PyExc_TypeError)                                                           \
   X(PyExc_ValueError)
 
@@ -187,7 +193,9 @@ enum : unsigned long {
   X(__cuda_stream__)                                                           \
   X(__int__)                                                                   \
   X(__dlpack_c_exchange_api__)                                                 \
+  X(_call)                                                                     \
   X(_cuda_getCurrentRawStream)                                                 \
+  X(calls)                                                                     \
   X(cuda)                                                                      \
   X(cuda_stream)                                                               \
   X(data)                                                                      \
@@ -234,6 +242,8 @@ struct CPython {
   PyObject *KernelBase, *GridLaunchType;
   /// See Bound.h.
   PyObject *BoundBase, *BatchBase;
+  /// See TritonLaunch.cpp.
+  PyObject *TritonLaunchType, *TritonBase;
 };
 
 // NOLINTEND(readability-identifier-naming)

@@ -19,6 +19,7 @@
 #include "GridLaunch.h"
 #include "Pointer.h"
 #include "Raise.h"
+#include "Triton.h"
 
 using namespace llvm;
 using namespace launchjit;
@@ -67,8 +68,10 @@ Error launchjit::initializePython(_object *const *Exceptions, size_t Count) {
   C.GridLaunchType = makeGridLaunchType(C);
   C.BoundBase = makeBoundBase(C);
   C.BatchBase = makeBatchBase(C);
+  C.TritonLaunchType = makeTritonLaunchType(C);
+  C.TritonBase = makeTritonBase(C);
   if (!C.SelfType || !C.KernelBase || !C.GridLaunchType || !C.BoundBase ||
-      !C.BatchBase) {
+      !C.BatchBase || !C.TritonLaunchType || !C.TritonBase) {
     C.PyErr_Clear();
     return makeError(Status::Internal, "CPython cannot make a type");
   }
@@ -81,6 +84,7 @@ Error launchjit::initializePython(_object *const *Exceptions, size_t Count) {
   Table.PythonUnpack = unpack;
   Table.PythonLaunch = python::launch;
   fillConversions(Table);
+  fillTritonTable();
   setInterpretedPython(reinterpret_cast<void *>(interpretedEntry));
   return Error::success();
 }

@@ -25,7 +25,7 @@ Fit launchjit::python::toSigned(PyObject *Int, int64_t &Value) {
   return Value == -1 && Py.PyErr_Occurred() ? Fit::Failed : Fit::Yes;
 }
 
-static Fit toUnsigned(PyObject *Int, uint64_t &Value) {
+Fit launchjit::python::toUnsigned(PyObject *Int, uint64_t &Value) {
   Value = Py.PyLong_AsUnsignedLongLong(Int);
   if (Value != std::numeric_limits<uint64_t>::max() || !Py.PyErr_Occurred())
     return Fit::Yes;

@@ -25,6 +25,8 @@ PyObject *simpleValue(PyObject *O);
 PyObject *asInt(const Subject &S, PyObject *O);
 /// \p Int, of any size, as a signed number.
 Fit toSigned(PyObject *Int, int64_t &Value);
+/// The same as an unsigned one.
+Fit toUnsigned(PyObject *Int, uint64_t &Value);
 /// The address or handle that \p O is, which must be an int and no bool; 0, or
 /// -1 with an exception.
 int toAddress(const Subject &S, PyObject *O, const char *Expected,

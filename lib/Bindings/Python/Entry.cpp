@@ -23,6 +23,11 @@ static const Kernel &kernelOf(const StubKernel *K) {
   return *static_cast<const KernelData *>(K)->Owner;
 }
 
+static const StubKernel *stubKernelOf(PyObject *Self) {
+  return *reinterpret_cast<const StubKernel **>(
+      reinterpret_cast<char *>(Self) + PythonSelfKernelOffset);
+}
+
 static int raiseCount(const StubKernel *K, size_t Wanted, ptrdiff_t N) {
   const Kernel &Owner = kernelOf(K);
   std::string Name = Owner.name().empty() ? "kernel" : Owner.name().str();
@@ -203,15 +208,12 @@ int Packer::pack(ArrayRef<ABIType> Types, PyObject *const *Values) {
   return 0;
 }
 
-PyObject *launchjit::python::interpretedEntry(PyObject *Self,
-                                              PyObject *const *Args,
-                                              Py_ssize_t N) {
-  auto *K = *reinterpret_cast<const StubKernel **>(
-      reinterpret_cast<char *>(Self) + PythonSelfKernelOffset);
+PyObject *launchjit::python::interpret(const ABI &A, PyObject *Self,
+                                       PyObject *const *Args, Py_ssize_t N) {
+  const StubKernel *K = stubKernelOf(Self);
   StubPythonLaunch L;
   if (K->Table->PythonBegin(Self, Args, N, &L))
     return nullptr;
-  const ABI &A = kernelOf(K).signature().abi();
   // The hidden parameters are null, and larger buffers are on the heap.
   SmallVector<uint64_t, MaxParameterBytes / sizeof(uint64_t)> Buffer(
       llvm::divideCeil(A.size(), sizeof(uint64_t)));
@@ -219,4 +221,11 @@ PyObject *launchjit::python::interpretedEntry(PyObject *Self,
   if (P.pack(A.parameters(), Args + 2))
     return nullptr;
   return K->Table->PythonLaunch(&L, Buffer.data());
+}
+
+PyObject *launchjit::python::interpretedEntry(PyObject *Self,
+                                              PyObject *const *Args,
+                                              Py_ssize_t N) {
+  return interpret(kernelOf(stubKernelOf(Self)).signature().abi(), Self, Args,
+                   N);
 }

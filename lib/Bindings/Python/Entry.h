@@ -38,6 +38,10 @@ struct Packer {
   int pack(llvm::ArrayRef<ABIType> Types, PyObject *const *Values);
 };
 
+/// What a python stub of \p A does.
+PyObject *interpret(const ABI &A, PyObject *Self, PyObject *const *Args,
+                    Py_ssize_t N);
+
 /// The python entry of every ABI.
 PyObject *interpretedEntry(PyObject *Self, PyObject *const *Args, Py_ssize_t N);
 

@@ -408,9 +408,7 @@ static int convertInterface(const PointerType &, StubPythonLaunch *L,
 // Which of them a type has
 //===----------------------------------------------------------------------===//
 
-/// The exchange API that a type gives, if we know its version. Null without an
-/// exception where it has none.
-static const DLPackExchangeAPI *exchangeAPI(PyObject *Type) {
+const DLPackExchangeAPI *launchjit::python::exchangeAPI(PyObject *Type) {
   Ref Object(Py.PyObject_GetAttr(Type, Py.Names.__dlpack_c_exchange_api__));
   if (!Object) {
     if (Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))

@@ -8,6 +8,7 @@
 #ifndef LAUNCHJIT_LIB_BINDINGS_PYTHON_POINTER_H
 #define LAUNCHJIT_LIB_BINDINGS_PYTHON_POINTER_H
 
+#include "DLPack.h"
 #include "Self.h"
 
 namespace launchjit::python {
@@ -20,6 +21,10 @@ int convertPointer(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot);
 int checkHints(const StubPythonLaunch *L, const void *Buffer);
 
 /// Gives up the types that \p Self knows.
+/// The exchange API that a type gives, if we know its version. Null without an
+/// exception where it has none.
+const DLPackExchangeAPI *exchangeAPI(PyObject *Type);
+
 void forgetPointerTypes(PythonSelf &Self);
 
 } // namespace launchjit::python

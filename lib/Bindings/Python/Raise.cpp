@@ -129,6 +129,18 @@ std::string launchjit::python::valueText(PyObject *O) {
   return Text.empty() || Text.size() > 60 ? "the value" : Text;
 }
 
+int launchjit::python::raisePlain(PyObject *Class, const Twine &What) {
+  Py.PyErr_Clear();
+  Ref Message(newText(What.str()));
+  if (Message)
+    Py.PyErr_SetObject(Class, Message.get());
+  return -1;
+}
+
+std::string launchjit::python::typeName(PyObject *O) {
+  return takeText(Py.PyObject_GetAttrString(typeOf(O), "__name__"));
+}
+
 int launchjit::python::raiseWrongType(const Subject &S, const Twine &Expected,
                                       PyObject *O) {
   if (Py.PyErr_Occurred()) {
@@ -136,7 +148,6 @@ int launchjit::python::raiseWrongType(const Subject &S, const Twine &Expected,
       return -1;
     Py.PyErr_Clear();
   }
-  std::string Type = takeText(Py.PyObject_GetAttrString(typeOf(O), "__name__"));
   return raise(S, Status::ArgumentType,
-               "expected " + Expected + ", got " + Type);
+               "expected " + Expected + ", got " + typeName(O));
 }

@@ -48,6 +48,11 @@ int raiseWrongType(const Subject &S, const llvm::Twine &Expected, PyObject *O);
 
 /// What \p O prints as, or words where that is long.
 std::string valueText(PyObject *O);
+/// The name of O's type, for messages.
+std::string typeName(PyObject *O);
+
+/// Sets an exception of a class that is Python's own; -1.
+int raisePlain(PyObject *Class, const llvm::Twine &What);
 
 } // namespace launchjit::python
 

@@ -18,6 +18,7 @@
 #define LAUNCHJIT_BINDINGS_PYTHON_GLUE_H
 
 #include "launchjit/Launch/Observers.h"
+#include "launchjit/Signature/Signature.h"
 #include <cstddef>
 
 struct _object; // CPython's PyObject
@@ -64,6 +65,24 @@ _object *pythonBind(_object *Class, _object *Callable, _object *CallArguments,
 /// A new \p Class, one of Batch, of a tuple of BoundLaunches. Null with an
 /// exception.
 _object *pythonBatch(_object *Class, _object *Launches);
+
+/// What one of Triton's launchers is.
+struct TritonOptions {
+  unsigned Minor; ///< Of Triton 3.x: the contract.
+  bool Cooperative, PDL;
+};
+/// A new reference to the base class of the package's Triton launcher; null
+/// without an exception before initializePython.
+_object *pythonTritonBase();
+/// A new reference to the callable that launches kernels of \p S by the
+/// contract: see TritonLaunch.cpp. \p Devices is a dictionary from CUfunctions
+/// to the devices on which they are loaded; \p HookChain is Triton's class of
+/// that name, or None. Null with an exception; null without one before
+/// initializePython. Needs the GIL, and lets go of it while the launcher is
+/// made.
+_object *pythonTritonLaunch(const Signature &S, llvm::StringRef Name,
+                            const TritonOptions &Options, _object *Devices,
+                            _object *HookChain);
 
 /// Calls the Python functions \p Enter and \p Exit, either of which may be
 /// None, around every launch, with a \p Class of (kernel, grid, block, shared,

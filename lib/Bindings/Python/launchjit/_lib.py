@@ -284,6 +284,9 @@ _PYTHON_FUNCTIONS = {
     "lj_python_batch_base": (py_object,),
     "lj_python_bind": (py_object, py_object, py_object, py_object, py_object),
     "lj_python_batch": (py_object, py_object, py_object),
+    "lj_python_triton_base": (py_object,),
+    "lj_python_triton_launch": (py_object, _handle, c_char_p, ctypes.c_uint, c_bool, c_bool,
+                                py_object, py_object),
     "lj_python_add_hook": (_handle, py_object, py_object, py_object),
     "lj_python_remove_hook": (None, _handle, c_bool),
 }

@@ -1,0 +1,364 @@
+//===- TritonConvert.cpp - Arguments by the rules of Triton's launchers ---===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The contracts triton-3.4 to triton-3.9. An integer fits where its width holds
+// it as signed or as unsigned; i1 and u1 are 8 bits wide.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Convert.h"
+#include "Pointer.h"
+#include "TensorMap.h"
+#include "Triton.h"
+#include "launchjit/Launch/KernelState.h"
+#include "launchjit/Launch/Values.h"
+#include <limits>
+
+using namespace llvm;
+using namespace launchjit;
+using namespace launchjit::python;
+
+static std::string describe(const TritonCall &C, uint32_t Slot) {
+  return C.Launch.Name + ", " + describeSlot(C.Launch.Sig, Slot);
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+/// An int of any size that 64 bits hold as signed or as unsigned.
+static Fit toBits(PyObject *Int, uint64_t &Bits, bool &IsNegative) {
+  int64_t Value;
+  Fit F = toSigned(Int, Value);
+  IsNegative = F == Fit::Yes && Value < 0;
+  Bits = Value;
+  return F == Fit::No ? toUnsigned(Int, Bits) : F;
+}
+
+template <typename T>
+static int convertInteger(StubPythonLaunch *L, PyObject *O, void *To,
+                          uint32_t Slot) {
+  using Limits = std::numeric_limits<T>;
+  constexpr int64_t Min = std::numeric_limits<std::make_signed_t<T>>::min();
+  constexpr uint64_t Max = std::numeric_limits<std::make_unsigned_t<T>>::max();
+  int64_t Value;
+  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type && peekInt(Py, O, Value) &&
+                  Value >= Min && (Value < 0 || uint64_t(Value) <= Max))) {
+    std::memcpy(To, &Value, sizeof(T)); // little-endian
+    return 0;
+  }
+  const TritonCall &C = tritonCall(L);
+  // CPython's own functions, which Triton's launchers call, take __index__ for
+  // these types only.
+  constexpr bool IsUnsigned = !Limits::is_signed;
+  bool TakesIndex = !IsUnsigned || (C.Launch.isEarly() && sizeof(T) < 8);
+  if (!TakesIndex && !isInt(O)) {
+    return raisePlain(Py.PyExc_TypeError, describe(C, Slot) +
+                                              ": expected an int, got " +
+                                              typeName(O));
+  }
+  Ref Int(Py.PyNumber_Index(O));
+  if (!Int)
+    return -1;
+  uint64_t Bits;
+  bool IsNegative;
+  Fit F = toBits(Int.get(), Bits, IsNegative);
+  if (F == Fit::Failed)
+    return -1;
+  if (F == Fit::No || (IsNegative ? int64_t(Bits) < Min : Bits > Max))
+    return raisePlain(Py.PyExc_OverflowError,
+                      describe(C, Slot) + ": " + valueText(Int.get()) +
+                          " does not fit; allowed is " + Twine(Min) + " to " +
+                          Twine(Max));
+  std::memcpy(To, &Bits, sizeof(T));
+  return 0;
+}
+
+int launchjit::python::raiseHalfOverflow(const TritonCall &C, uint32_t Slot) {
+  return raisePlain(Py.PyExc_OverflowError,
+                    describe(C, Slot) +
+                        ": float too large to pack with e format: the largest "
+                        "fp16 is 65504");
+}
+
+template <ParamKind Kind>
+static int convertFloating(StubPythonLaunch *L, PyObject *O, void *To,
+                           uint32_t Slot) {
+  double Value = Py.PyFloat_AsDouble(O);
+  if (Value == -1.0 && Py.PyErr_Occurred())
+    return -1;
+  if (storeFloat(Kind, Value, To))
+    return 0;
+  TritonCall &C = tritonCall(L);
+  if (!C.Launch.isEarly())
+    return raiseHalfOverflow(C, Slot);
+  if (C.HalfOverflow < 0)
+    C.HalfOverflow = Slot;
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Pointers
+//===----------------------------------------------------------------------===//
+
+/// The exchange API by which tensors of \p Type give the address that their
+/// data_ptr() would give: a class under the one that offers it may define that
+/// anew, or have no memory (torch's __torch_dispatch__). Null for others.
+static const DLPackExchangeAPI *usableAPI(PyObject *Type) {
+  const DLPackExchangeAPI *API = exchangeAPI(Type);
+  if (!API || !API->dltensor_from_py_object_no_sync)
+    return nullptr;
+  Ref Order(Py.PyObject_GetAttrString(Type, "__mro__"));
+  Py_ssize_t Size = Order ? Py.PyTuple_Size(Order.get()) : 0;
+  PyObject *Base = Type;
+  for (Py_ssize_t I = 1; I < Size; ++I) {
+    PyObject *Each = Py.PyTuple_GetItem(Order.get(), I);
+    if (exchangeAPI(Each) == API)
+      Base = Each;
+  }
+  for (const char *Name : {"data_ptr", "__torch_dispatch__"}) {
+    Ref Own(Py.PyObject_GetAttrString(Type, Name));
+    Py.PyErr_Clear();
+    Ref OfBase(Py.PyObject_GetAttrString(Base, Name));
+    Py.PyErr_Clear();
+    if (Own.get() != OfBase.get())
+      return nullptr;
+  }
+  return API;
+}
+
+static const DLPackExchangeAPI *findAPI(TritonLaunch &L, PyObject *Type) {
+  for (auto &Place : L.Pointers) {
+    const TritonPointerType *Known = Place.load(std::memory_order_acquire);
+    if (!Known) {
+      auto *New = new TritonPointerType{Type, usableAPI(Type)};
+      Py.Py_IncRef(Type);
+      if (Place.compare_exchange_strong(Known, New, std::memory_order_acq_rel))
+        return New->API;
+      Py.Py_DecRef(Type);
+      delete New;
+    }
+    if (Known->Type == Type)
+      return Known->API;
+  }
+  return nullptr; // with so many types data_ptr() serves the others
+}
+
+/// The driver's address for \p Address, checked as Triton does.
+static int checkAccess(TritonCall &C, uint64_t &Address, int Index) {
+  auto Drv = Driver::process();
+  if (!Drv) {
+    raise(takeDetail(Drv.takeError()));
+    return -1;
+  }
+  auto *Get = Drv->cuPointerGetAttribute;
+  CUdeviceptr Device;
+  CUresult R = Get ? Get(&Device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, Address)
+                   : CUDA_ERROR_NOT_SUPPORTED;
+  if (R == CUDA_ERROR_INVALID_CONTEXT || R == CUDA_ERROR_NOT_INITIALIZED ||
+      R == CUDA_ERROR_INVALID_VALUE) {
+    // It does not answer where no context is current.
+    auto Current = ContextGuard::enterAny(*Drv, deviceOf(C.Launch, C.Function));
+    if (!Current)
+      consumeError(Current.takeError());
+    else if (Current->changedContext() && Get)
+      R = Get(&Device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, Address);
+  }
+  if (R == CUDA_ERROR_INVALID_VALUE) {
+    std::string Where =
+        C.Launch.isEarly() ? "(at " + std::to_string(Index) + ") " : "";
+    return raisePlain(Py.PyExc_ValueError,
+                      "Pointer argument " + Where +
+                          "cannot be accessed from Triton (cpu tensor?)");
+  }
+  if (R != CUDA_SUCCESS)
+    return raiseTriton(R);
+  Address = Device;
+  return 0;
+}
+
+int launchjit::python::convertTritonPointer(TritonCall &C, PyObject *O,
+                                            uint64_t &Address, int Index) {
+  if (isNone(O)) {
+    Address = 0;
+    return 0;
+  }
+  if (isInt(O)) {
+    Address = Py.PyLong_AsUnsignedLongLong(O);
+    return Address == std::numeric_limits<uint64_t>::max() &&
+                   Py.PyErr_Occurred()
+               ? -1
+               : 0;
+  }
+  if (const DLPackExchangeAPI *API = findAPI(C.Launch, typeOf(O))) {
+    DLTensor T;
+    if (LLVM_UNLIKELY(API->dltensor_from_py_object_no_sync(O, &T))) {
+      Py.PyErr_Clear(); // data_ptr() tells
+    } else if (LLVM_LIKELY(T.device.device_type == kDLCUDA)) {
+      Address = reinterpret_cast<uintptr_t>(T.data) + T.byte_offset;
+      return 0;
+    }
+  }
+  Ref Result(Py.PyObject_VectorcallMethod(Py.Names.data_ptr, &O, 1, nullptr));
+  if (!Result) {
+    if (!Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))
+      return -1;
+    // Either it has none, or its own code raised that.
+    PyObject *Type, *Value, *Traceback;
+    Py.PyErr_Fetch(&Type, &Value, &Traceback);
+    bool Has = bool(Ref(Py.PyObject_GetAttr(O, Py.Names.data_ptr)));
+    if (Has) {
+      Py.PyErr_Restore(Type, Value, Traceback);
+      return -1;
+    }
+    for (PyObject *Each : {Type, Value, Traceback})
+      Ref Owner(Each);
+    return raisePlain(Py.PyExc_TypeError,
+                      "Pointer argument must be either uint64 or have "
+                      "data_ptr method");
+  }
+  if (!isInt(Result.get()))
+    return raisePlain(Py.PyExc_TypeError, "data_ptr method of Pointer object "
+                                          "must return 64-bit int");
+  Address = Py.PyLong_AsUnsignedLongLong(Result.get());
+  if (Address == std::numeric_limits<uint64_t>::max() && Py.PyErr_Occurred())
+    return -1;
+  return Address ? checkAccess(C, Address, Index) : 0;
+}
+
+static int convertPointerArgument(StubPythonLaunch *L, PyObject *O, void *To,
+                                  uint32_t Slot) {
+  TritonCall &C = tritonCall(L);
+  if (C.Launch.isEarly()) {
+    C.Pointers.push_back({O, To, Slot});
+    return 0;
+  }
+  uint64_t Address;
+  int Failed = convertTritonPointer(C, O, Address, Slot);
+  std::memcpy(To, &Address, sizeof Address);
+  return Failed;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+static constexpr size_t TensorMapSize = 128;
+
+/// 3.4: the address of the map is what a method gives.
+static int convertMapAddress(PyObject *O, void *To) {
+  Ref Method(Py.PyObject_GetAttrString(O, "tma_desc_cpu_ptr"));
+  if (!Method) {
+    if (!Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))
+      return -1;
+    return raisePlain(Py.PyExc_TypeError,
+                      "tma_desc_cpu_ptr() method does not exist");
+  }
+  Ref Result(Py.PyObject_CallObject(Method.get(), nullptr));
+  if (!Result)
+    return -1;
+  if (!isInt(Result.get()))
+    return raisePlain(Py.PyExc_TypeError,
+                      "tma_desc_cpu_ptr() must return 64-bit int");
+  uint64_t Address = Py.PyLong_AsUnsignedLongLong(Result.get());
+  if (Py.PyErr_Occurred())
+    return -1;
+  if (!Address)
+    return raisePlain(Py.PyExc_ValueError,
+                      "received NULL ptr from tma_desc_cpu_ptr()");
+  if (Address % 64)
+    return raisePlain(Py.PyExc_ValueError,
+                      "tma_desc_cpu_ptr() must be 64-byte aligned");
+  std::memcpy(To, reinterpret_cast<const void *>(Address), TensorMapSize);
+  return 0;
+}
+
+int launchjit::python::convertTritonMap(TritonCall &C, PyObject *O, void *To) {
+  if (C.Launch.Options.Minor == 4)
+    return convertMapAddress(O, To);
+  if (isTensorMap(O)) {
+    std::memcpy(To, tensorMapOf(O), TensorMapSize);
+    return 0;
+  }
+  return raisePlain(Py.PyExc_TypeError,
+                    "object must be of type PyCUtensorMap, got " + typeName(O));
+}
+
+static int convertMapArgument(StubPythonLaunch *L, PyObject *O, void *To,
+                              uint32_t Slot) {
+  TritonCall &C = tritonCall(L);
+  if (!C.Launch.isEarly())
+    return convertTritonMap(C, O, To);
+  C.Maps.push_back({O, To, Slot});
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static int begin(PyObject *Self, PyObject *const *, ptrdiff_t,
+                 StubPythonLaunch *L) {
+  L->Self = Self;
+  L->Kernel = tritonCall(L).Data;
+  return 0;
+}
+
+/// Up to 3.6 any sequence of the right length is a tuple, later any iterable
+/// that is long enough.
+static int unpack(const StubPythonLaunch *L, PyObject *Object, uint32_t Count,
+                  uint32_t, PyObject **Items) {
+  TritonCall &C = tritonCall(L);
+  PyObject *Tuple = Object;
+  if (!hasFlag(Object, Py_TPFLAGS_TUPLE_SUBCLASS)) {
+    bool Takes =
+        !C.Launch.isEarly() || (Py.PySequence_Check(Object) &&
+                                !hasFlag(Object, Py_TPFLAGS_UNICODE_SUBCLASS) &&
+                                !hasFlag(Object, Py_TPFLAGS_BYTES_SUBCLASS));
+    Tuple = Takes ? Py.PySequence_Tuple(Object) : nullptr;
+    if (!Tuple)
+      return Takes ? -1
+                   : raisePlain(Py.PyExc_TypeError,
+                                C.Launch.Name + ": expected a sequence of " +
+                                    Twine(Count) + " for a tuple");
+    C.Tuples.push_back(Tuple);
+  }
+  Py_ssize_t Size = Py.PyTuple_Size(Tuple);
+  if (Size < Py_ssize_t(Count) ||
+      (Size != Py_ssize_t(Count) && C.Launch.isEarly()))
+    return raisePlain(Py.PyExc_TypeError,
+                      C.Launch.Name + ": expected a sequence of " +
+                          Twine(Count) + " for a tuple, got one of " +
+                          Twine(Size));
+  for (uint32_t I = 0; I < Count; ++I)
+    Items[I] = Py.PyTuple_GetItem(Tuple, I);
+  return 0;
+}
+
+void launchjit::python::fillTritonConversions(StubTable &Table) {
+  Table.PythonBegin = begin;
+  Table.PythonUnpack = unpack;
+  auto Set = [&](ParamKind Kind, decltype(&convertPointerArgument) Convert) {
+    Table.PythonConvert[static_cast<unsigned>(Kind)] = Convert;
+  };
+  Set(ParamKind::I1, convertInteger<int8_t>);
+  Set(ParamKind::I8, convertInteger<int8_t>);
+  Set(ParamKind::I16, convertInteger<int16_t>);
+  Set(ParamKind::I32, convertInteger<int32_t>);
+  Set(ParamKind::I64, convertInteger<int64_t>);
+  Set(ParamKind::U1, convertInteger<uint8_t>);
+  Set(ParamKind::U8, convertInteger<uint8_t>);
+  Set(ParamKind::U16, convertInteger<uint16_t>);
+  Set(ParamKind::U32, convertInteger<uint32_t>);
+  Set(ParamKind::U64, convertInteger<uint64_t>);
+  Set(ParamKind::FP16, convertFloating<ParamKind::FP16>);
+  Set(ParamKind::BF16, convertFloating<ParamKind::BF16>);
+  Set(ParamKind::FP32, convertFloating<ParamKind::FP32>);
+  Set(ParamKind::FP64, convertFloating<ParamKind::FP64>);
+  Set(ParamKind::Pointer, convertPointerArgument);
+  Set(ParamKind::TensorMap, convertMapArgument);
+}

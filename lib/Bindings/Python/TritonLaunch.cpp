@@ -1,0 +1,549 @@
+//===- TritonLaunch.cpp - Triton's launchers, as Python callables ---------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two types. TritonLaunch is called as the C function `launch` of Triton 3.5
+// and 3.6 is:
+//   (gridX, gridY, gridZ, stream, function, cooperative, pdl, global_scratch,
+//    profile_scratch, kernel_metadata, launch_metadata, enter_hook, exit_hook,
+//    *arguments), without profile_scratch in 3.4.
+// TritonLauncherBase is what the package's launcher class is made of; called as
+// Triton calls a launcher,
+//   (gridX, gridY, gridZ, stream, function, kernel_metadata, launch_metadata,
+//    enter_hook, exit_hook, *arguments),
+// it launches without a Python frame where it has a TritonLaunch for that, and
+// calls its method `_call` where it has none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Entry.h"
+#include "Triton.h"
+#include "launchjit/Launch/KernelState.h"
+
+using namespace llvm;
+using namespace launchjit;
+using namespace launchjit::python;
+
+namespace {
+
+using Vectorcall = PyObject *(*)(PyObject *, PyObject *const *, size_t,
+                                 PyObject *);
+using Entry = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
+
+struct LaunchObject {
+  char Header[PythonSelfKernelOffset]; ///< CPython's, at most so large.
+  Vectorcall Call;
+  TritonLaunch *Launch; ///< Owned.
+};
+
+struct LauncherBase {
+  char Header[PythonSelfKernelOffset];
+  Vectorcall Call;
+  PyObject *Native; ///< Python's `_native`: a LaunchObject, or null.
+};
+
+} // namespace
+
+TritonLaunch::~TritonLaunch() noexcept(false) {
+  const TritonPlan *P = Plans;
+  for (auto &Place : Pointers)
+    if (const TritonPointerType *Known = Place) {
+      Py.Py_DecRef(Known->Type);
+      delete Known;
+    }
+  while (P) {
+    Py.Py_DecRef(P->Function);
+    Py.Py_DecRef(P->Metadata);
+    delete std::exchange(P, P->Next);
+  }
+  for (PyObject *Each : {Devices, HookChain})
+    if (Each)
+      Py.Py_DecRef(Each);
+}
+
+int launchjit::python::raiseTriton(CUresult Code, const Twine &Detail) {
+  const char *Text = nullptr;
+  if (const Driver *Drv = Driver::processIfOpen())
+    if (Drv->cuGetErrorString)
+      Drv->cuGetErrorString(Code, &Text);
+  std::string Message = "Triton Error [CUDA]: ";
+  Message += Text ? StringRef(Text) : Driver::errorName(Code);
+  std::string More = Detail.str();
+  if (!More.empty())
+    Message += ": " + More;
+  return raisePlain(Py.PyExc_RuntimeError, Message);
+}
+
+/// Of a failed launch: what somebody's hook raised comes through.
+static void raiseFailure(const ErrorDetail &D) {
+  if (D.HasException)
+    return raiseLaunchError();
+  raiseTriton(D.Code == Status::Cuda ? static_cast<CUresult>(D.Cuda)
+                                     : CUDA_ERROR_INVALID_VALUE,
+              D.Message);
+}
+
+int launchjit::python::deviceOf(const TritonLaunch &L, PyObject *Function) {
+  Ref Device(L.Devices ? Py.PyObject_GetItem(L.Devices, Function) : nullptr);
+  int64_t Value = 0;
+  if (!Device || !peekInt(Py, Device.get(), Value))
+    Py.PyErr_Clear();
+  return static_cast<int>(Value);
+}
+
+//===----------------------------------------------------------------------===//
+// What comes before the kernel's own arguments
+//===----------------------------------------------------------------------===//
+
+/// Like PyArg_ParseTuple's `i`.
+static int toInt(PyObject *O, int &Value) {
+  int64_t Wide = 0;
+  if (LLVM_UNLIKELY(typeOf(O) != Py.PyLong_Type || !peekInt(Py, O, Wide))) {
+    Ref Int(Py.PyNumber_Index(O));
+    if (!Int)
+      return -1;
+    int Overflow;
+    Wide = Py.PyLong_AsLongLongAndOverflow(Int.get(), &Overflow);
+    if (Overflow)
+      Wide = Overflow > 0 ? INT64_MAX : INT64_MIN;
+  }
+  if (Wide > INT32_MAX)
+    return raisePlain(Py.PyExc_OverflowError,
+                      "signed integer is greater than maximum");
+  if (Wide < INT32_MIN)
+    return raisePlain(Py.PyExc_OverflowError,
+                      "signed integer is less than minimum");
+  Value = static_cast<int>(Wide);
+  return 0;
+}
+
+static int parseLaunch(TritonCall &C, PyObject *const *Args) {
+  for (unsigned Axis = 0; Axis != 3; ++Axis) {
+    int Size = 0;
+    if (toInt(Args[Axis], Size))
+      return -1;
+    C.Grid[Axis] = Size;
+  }
+  // Like PyArg_ParseTuple's `K`: the low 64 bits of an int.
+  C.Function = Args[4];
+  for (PyObject *Handle : {Args[3], Args[4]})
+    if (!isInt(Handle))
+      return raisePlain(Py.PyExc_TypeError,
+                        "stream and function must be int, not " +
+                            typeName(Handle));
+  C.Stream =
+      reinterpret_cast<void *>(Py.PyLong_AsUnsignedLongLongMask(Args[3]));
+  return 0;
+}
+
+static int parseMetadata(TritonCall &C) {
+  const Py_ssize_t Count = C.Launch.Options.Minor <= 5 ? 6 : 3;
+  if (!hasFlag(C.Metadata, Py_TPFLAGS_TUPLE_SUBCLASS) ||
+      Py.PyTuple_Size(C.Metadata) != Count)
+    return raisePlain(Py.PyExc_TypeError,
+                      "kernel_metadata must be a tuple of " + Twine(Count) +
+                          " ints");
+  for (Py_ssize_t I = 0; I != Count; ++I)
+    if (toInt(Py.PyTuple_GetItem(C.Metadata, I), C.Config[I]))
+      return -1;
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+static CUlaunchAttribute attribute(unsigned Id) {
+  CUlaunchAttribute A = {};
+  std::memcpy(&A.id, &Id, sizeof A.id);
+  return A;
+}
+
+/// The launch attributes, in the order in which Triton gives them.
+static void addAttributes(const TritonCall &C, const int Cluster[3],
+                          SmallVectorImpl<CUlaunchAttribute> &To) {
+  // More than the usual shared memory is a mode that a driver of its own time
+  // knows: CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE and
+  // CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY.
+  if (C.Launch.Options.Minor >= 8 && C.Config[2] > 228 * 1024) {
+    To.push_back(attribute(18));
+    To.back().value.pad[0] = 3;
+  }
+  if (C.PDL) {
+    To.push_back(
+        attribute(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
+    To.back().value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (C.Cooperative) {
+    To.push_back(attribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+    To.back().value.cooperative = 1;
+  }
+  if (C.Config[1] != 1) {
+    To.push_back(attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
+    auto &Dim = To.back().value.clusterDim;
+    Dim.x = Cluster[0];
+    Dim.y = Cluster[1];
+    Dim.z = Cluster[2];
+    To.push_back(
+        attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE));
+    To.back().value.clusterSchedulingPolicyPreference =
+        CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
+  }
+}
+
+/// A new plan for what the call was given; null with an exception.
+static std::unique_ptr<TritonPlan> makePlan(const TritonCall &C,
+                                            uint64_t Handle) {
+  const TritonLaunch &L = C.Launch;
+  if (C.Config[0] < 1) {
+    raiseTriton(CUDA_ERROR_INVALID_VALUE, "num_warps is " + Twine(C.Config[0]));
+    return nullptr;
+  }
+  auto P = std::make_unique<TritonPlan>();
+  P->Handle = Handle;
+  std::copy(std::begin(C.Config), std::end(C.Config), P->Config);
+  P->Cooperative = C.Cooperative;
+  P->PDL = C.PDL;
+  const bool HasDims = L.Options.Minor <= 5;
+  const int Cluster[3] = {C.Config[HasDims ? 3 : 1], HasDims ? C.Config[4] : 1,
+                          HasDims ? C.Config[5] : 1};
+  for (unsigned Axis = 0; Axis != 3; ++Axis)
+    P->Blocks[Axis] = C.Config[1] == 1 ? 1 : Cluster[Axis];
+
+  KernelOptions O;
+  O.Block[0] = 32 * static_cast<uint32_t>(C.Config[0]);
+  O.Shared = C.Config[2];
+  O.Device = deviceOf(L, C.Function);
+  O.NonPortableCluster = !HasDims && C.Config[1] == 16;
+  addAttributes(C, Cluster, O.Attributes);
+  void *ThreadState = Py.PyEval_SaveThread();
+  auto Made =
+      Kernel::wrap(reinterpret_cast<CUfunction>(Handle), L.Name, L.Sig, O);
+  Py.PyEval_RestoreThread(ThreadState);
+  if (!Made) {
+    ErrorDetail D = takeDetail(Made.takeError());
+    if (D.Code == Status::InvalidArgument && !Handle) {
+      D.Code = Status::Cuda;
+      D.Cuda = CUDA_ERROR_INVALID_HANDLE;
+    }
+    raiseFailure(D);
+    return nullptr;
+  }
+  P->TheKernel = *Made;
+  return P;
+}
+
+/// The plan of an earlier call with the same objects; null where there is none.
+static const TritonPlan *knownPlan(const TritonCall &C) {
+  const TritonPlan *P = C.Launch.Plans.load(std::memory_order_acquire);
+  while (P && (P->Metadata != C.Metadata || P->Function != C.Function ||
+               P->Cooperative != C.Cooperative || P->PDL != C.PDL))
+    P = P->Next;
+  return P;
+}
+
+/// A plan for what the call was given, and its owner where it is for this call
+/// only: a launcher that is called with ever new functions does not keep them
+/// all. Null with an exception.
+static const TritonPlan *findPlan(const TritonCall &C,
+                                  std::unique_ptr<TritonPlan> &Own) {
+  constexpr unsigned MaxPlans = 8;
+  TritonLaunch &L = C.Launch;
+  uint64_t Handle = Py.PyLong_AsUnsignedLongLongMask(C.Function);
+  for (const TritonPlan *P = L.Plans.load(std::memory_order_acquire); P;
+       P = P->Next)
+    if (P->Handle == Handle && P->Cooperative == C.Cooperative &&
+        P->PDL == C.PDL &&
+        std::equal(std::begin(C.Config), std::end(C.Config), P->Config))
+      return P;
+  Own = makePlan(C, Handle);
+  if (!Own || L.NumPlans.fetch_add(1) >= MaxPlans)
+    return Own.get();
+  for (PyObject *Each : {C.Function, C.Metadata})
+    Py.Py_IncRef(Each);
+  Own->Function = C.Function;
+  Own->Metadata = C.Metadata;
+  Own->Next = L.Plans.load(std::memory_order_acquire);
+  while (!L.Plans.compare_exchange_weak(Own->Next, Own.get(),
+                                        std::memory_order_acq_rel))
+    ;
+  return Own.release();
+}
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
+
+/// Calls a hook, unless nobody listens; 0, or -1 with its exception.
+static int callHook(const TritonCall &C, PyObject *Hook) {
+  if (isNone(Hook))
+    return 0;
+  if (C.Launch.HookChain && typeOf(Hook) == C.Launch.HookChain) {
+    Ref Calls(Py.PyObject_GetAttr(Hook, Py.Names.calls));
+    if (!Calls)
+      return -1;
+    if (Py.PyObject_IsTrue(Calls.get()) == 0)
+      return 0;
+  }
+  return Ref(Py.PyObject_CallFunctionObjArgs(Hook, C.LaunchMetadata, nullptr))
+             ? 0
+             : -1;
+}
+
+/// What 3.6 and earlier do between the hook and the launch.
+static int convertWaiting(TritonCall &C) {
+  for (const TritonCall::Waiting &W : C.Pointers) {
+    uint64_t Address;
+    if (convertTritonPointer(C, W.Object, Address,
+                             C.Launch.ArgumentIndex[W.Slot]))
+      return -1;
+    std::memcpy(W.To, &Address, sizeof Address);
+  }
+  for (const TritonCall::Waiting &W : C.Maps)
+    if (convertTritonMap(C, W.Object, W.To))
+      return -1;
+  return C.HalfOverflow < 0 ? 0 : raiseHalfOverflow(C, C.HalfOverflow);
+}
+
+static int convertScratch(TritonCall &C, void *Buffer) {
+  // The stub made the hidden parameters null.
+  for (auto [I, Where] : enumerate(C.Launch.Sig.abi().scratchSlots())) {
+    uint64_t Address;
+    if (!C.Scratch[I])
+      continue;
+    if (convertTritonPointer(C, C.Scratch[I], Address, -1))
+      return -1;
+    std::memcpy(static_cast<char *>(Buffer) + Where.Offset, &Address,
+                sizeof Address);
+  }
+  return 0;
+}
+
+/// StubTable::PythonLaunch.
+static PyObject *launchTriton(StubPythonLaunch *L, void *Buffer) {
+  TritonCall &C = tritonCall(L);
+  if (C.Launch.isEarly()) {
+    C.Plan = knownPlan(C);
+    if ((!C.Plan && parseMetadata(C)) || callHook(C, C.Enter) ||
+        convertScratch(C, Buffer) || convertWaiting(C))
+      return nullptr;
+  } else if (convertScratch(C, Buffer)) {
+    return nullptr;
+  }
+  if (all_of(C.Grid, [](int64_t Size) { return Size > 0; })) {
+    std::unique_ptr<TritonPlan> Own;
+    const TritonPlan *P = C.Plan ? C.Plan : findPlan(C, Own);
+    if (!P)
+      return nullptr;
+    void *ThreadState = Py.PyEval_SaveThread();
+    int Failed =
+        launchFromDevice(&P->TheKernel->data(), C.Grid[0] * P->Blocks[0],
+                         C.Grid[1] * P->Blocks[1], C.Grid[2] * P->Blocks[2],
+                         C.Stream, Buffer, -1, 0);
+    Py.PyEval_RestoreThread(ThreadState);
+    if (Failed) {
+      raiseFailure(*lastLaunchError());
+      return nullptr;
+    }
+  }
+  return callHook(C, C.Exit) ? nullptr : newNone();
+}
+
+static StubTable TritonTable;
+
+void launchjit::python::fillTritonTable() {
+  fillTritonConversions(TritonTable);
+  TritonTable.PythonLaunch = launchTriton;
+}
+
+/// The rest of a call: \p Args are those behind the hooks.
+static PyObject *callStub(TritonCall &C, PyObject *const *Args, Py_ssize_t N) {
+  TritonLaunch &L = C.Launch;
+  const Py_ssize_t Wanted = L.Sig.abi().parameters().size();
+  if (N < Wanted || (N > Wanted && L.isEarly())) {
+    raisePlain(Py.PyExc_TypeError, L.Name + " takes " + Twine(Wanted) +
+                                       " arguments (" + Twine(N) + " given)");
+    return nullptr;
+  }
+  if (!L.isEarly()) {
+    C.Plan = knownPlan(C);
+    if ((!C.Plan && parseMetadata(C)) || callHook(C, C.Enter))
+      return nullptr;
+  }
+  // The stub takes the first two for a grid and a stream, and leaves them
+  // alone.
+  auto *Self = reinterpret_cast<PyObject *>(static_cast<TritonSelf *>(&C));
+  if (L.Entry->origin() == Origin::Interpreted)
+    return interpret(L.Sig.abi(), Self, Args - 2, Wanted + 2);
+  return reinterpret_cast<Entry>(L.Entry->entry())(Self, Args - 2, Wanted + 2);
+}
+
+static constexpr size_t ArgumentsOffset = size_t(1) << (8 * sizeof(size_t) - 1);
+
+/// A TritonLaunch as a function.
+static PyObject *callLaunch(PyObject *O, PyObject *const *Args,
+                            size_t NumAndFlag, PyObject *Names) {
+  TritonLaunch &L = *reinterpret_cast<LaunchObject *>(O)->Launch;
+  Py_ssize_t N = NumAndFlag & ~ArgumentsOffset;
+  const Py_ssize_t NumScratch = L.Sig.abi().numScratch();
+  const Py_ssize_t Leading = 11 + NumScratch;
+  if ((Names && Py.PyTuple_Size(Names)) || N < Leading) {
+    raisePlain(Py.PyExc_TypeError,
+               L.Name + ": launch takes at least " + Twine(Leading) +
+                   " positional arguments, and none by name");
+    return nullptr;
+  }
+  TritonCall C(L);
+  if (parseLaunch(C, Args))
+    return nullptr;
+  int Cooperative = Py.PyObject_IsTrue(Args[5]);
+  int PDL = Cooperative < 0 ? -1 : Py.PyObject_IsTrue(Args[6]);
+  if (PDL < 0)
+    return nullptr;
+  C.Cooperative = Cooperative;
+  C.PDL = PDL;
+  std::copy_n(Args + 7, NumScratch, C.Scratch);
+  PyObject *const *Rest = Args + 7 + NumScratch;
+  C.Metadata = Rest[0];
+  C.LaunchMetadata = Rest[1];
+  C.Enter = Rest[2];
+  C.Exit = Rest[3];
+  return callStub(C, Rest + 4, N - Leading);
+}
+
+/// A launcher as a function.
+static PyObject *callLauncher(PyObject *O, PyObject *const *Args,
+                              size_t NumAndFlag, PyObject *Names) {
+  constexpr Py_ssize_t Leading = 9;
+  PyObject *Native = reinterpret_cast<LauncherBase *>(O)->Native;
+  Py_ssize_t N = NumAndFlag & ~ArgumentsOffset;
+  if (LLVM_UNLIKELY(!Native || typeOf(Native) != Py.TritonLaunchType ||
+                    N < Leading || (Names && Py.PyTuple_Size(Names)))) {
+    SmallVector<PyObject *, 64> All = {O};
+    All.append(Args, Args + N + (Names ? Py.PyTuple_Size(Names) : 0));
+    return Py.PyObject_VectorcallMethod(Py.Names._call, All.data(), N + 1,
+                                        Names);
+  }
+  TritonCall C(*reinterpret_cast<LaunchObject *>(Native)->Launch);
+  if (parseLaunch(C, Args))
+    return nullptr;
+  C.Cooperative = C.Launch.Options.Cooperative;
+  C.PDL = C.Launch.Options.PDL;
+  C.Metadata = Args[5];
+  C.LaunchMetadata = Args[6];
+  C.Enter = Args[7];
+  C.Exit = Args[8];
+  return callStub(C, Args + Leading, N - Leading);
+}
+
+//===----------------------------------------------------------------------===//
+// The types
+//===----------------------------------------------------------------------===//
+
+static void deallocLaunch(PyObject *O) {
+  TritonLaunch *L = reinterpret_cast<LaunchObject *>(O)->Launch;
+  freeObject(O);
+  delete L;
+}
+
+static void deallocLauncher(PyObject *O) {
+  PyObject *Native = reinterpret_cast<LauncherBase *>(O)->Native;
+  freeObject(O);
+  if (Native)
+    Py.Py_DecRef(Native);
+}
+
+static PyObject *newLauncher(PyObject *Type, PyObject *, PyObject *) {
+  PyObject *O = Py.PyType_GenericAlloc(Type, 0);
+  if (O)
+    reinterpret_cast<LauncherBase *>(O)->Call = callLauncher;
+  return O;
+}
+
+PyObject *launchjit::python::makeTritonLaunchType(const CPython &C) {
+  PyMemberDef Members[] = {{"__vectorcalloffset__", T_PYSSIZET,
+                            offsetof(LaunchObject, Call), READONLY, nullptr},
+                           {nullptr, 0, 0, 0, nullptr}};
+  PyType_Slot Slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void *>(deallocLaunch)},
+      {Py_tp_call, reinterpret_cast<void *>(C.PyVectorcall_Call)},
+      {Py_tp_members, Members},
+      {0, nullptr}};
+  PyType_Spec Spec = {"launchjit.triton.Launch", sizeof(LaunchObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, Slots};
+  return C.PyType_FromSpec(&Spec);
+}
+
+PyObject *launchjit::python::makeTritonBase(const CPython &C) {
+  PyMemberDef Members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(LauncherBase, Call),
+       READONLY, nullptr},
+      {"_native", T_OBJECT, offsetof(LauncherBase, Native), 0, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  PyType_Slot Slots[] = {
+      {Py_tp_new, reinterpret_cast<void *>(newLauncher)},
+      {Py_tp_dealloc, reinterpret_cast<void *>(deallocLauncher)},
+      {Py_tp_call, reinterpret_cast<void *>(C.PyVectorcall_Call)},
+      {Py_tp_members, Members},
+      {0, nullptr}};
+  PyType_Spec Spec = {"launchjit.triton.LauncherBase", sizeof(LauncherBase), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                          Py_TPFLAGS_HAVE_VECTORCALL,
+                      Slots};
+  return C.PyType_FromSpec(&Spec);
+}
+
+/// Each parameter's place among the arguments with tuples flattened.
+static void placeArguments(ArrayRef<ABIType> Types, int &Next,
+                           SmallVectorImpl<int> &Places) {
+  for (const ABIType &T : Types) {
+    if (T.Kind == ParamKind::Tuple)
+      placeArguments(T.Elements, Next, Places);
+    else if (T.Kind == ParamKind::Constexpr)
+      ++Next;
+    else
+      Places.push_back(Next++);
+  }
+}
+
+_object *launchjit::pythonTritonBase() {
+  if (Py.TritonBase)
+    Py.Py_IncRef(Py.TritonBase);
+  return Py.TritonBase;
+}
+
+_object *launchjit::pythonTritonLaunch(const Signature &S, StringRef Name,
+                                       const TritonOptions &Options,
+                                       _object *Devices, _object *HookChain) {
+  if (!Py.TritonLaunchType)
+    return nullptr;
+  void *ThreadState = Py.PyEval_SaveThread();
+  Expected<LauncherRef> Made = Launcher::get(S.abi(), EntryKind::Python);
+  Py.PyEval_RestoreThread(ThreadState);
+  if (!Made) {
+    raise(takeDetail(Made.takeError()));
+    return nullptr;
+  }
+  PyObject *O = Py.PyType_GenericAlloc(Py.TritonLaunchType, 0);
+  if (!O)
+    return nullptr;
+  auto *L = new TritonLaunch(S);
+  reinterpret_cast<LaunchObject *>(O)->Call = callLaunch;
+  reinterpret_cast<LaunchObject *>(O)->Launch = L;
+  L->Options = Options;
+  L->Name = Name.str();
+  L->Entry = *Made;
+  L->Stub.Table = &TritonTable;
+  int Next = 0;
+  placeArguments(S.abi().parameters(), Next, L->ArgumentIndex);
+  L->Devices = Devices;
+  Py.Py_IncRef(Devices);
+  if (HookChain && !isNone(HookChain)) {
+    L->HookChain = HookChain;
+    Py.Py_IncRef(HookChain);
+  }
+  return O;
+}
