@@ -39,6 +39,13 @@ typedef struct lj_driver_info {
 LJ_API lj_error *lj_driver_get_info(lj_driver_info *info);
 
 /* A device's name and a CUdevice_attribute of it. */
+/* An entry point of the driver by its name in CUDA's headers ("cuMemAlloc"), of
+ * those that the library uses; opens the driver. Its type is what CUDA's
+ * headers declare for the newest version of it. LJ_ERROR_NOT_FOUND for another
+ * name, LJ_ERROR_UNSUPPORTED where this driver does not have it. Thread-safe.
+ */
+LJ_API lj_error *lj_driver_function(const char *name, void **function);
+
 LJ_API lj_error *lj_driver_device_name(int device, lj_buffer *name);
 LJ_API lj_error *lj_driver_device_attribute(int device, int attribute,
                                             int *value);

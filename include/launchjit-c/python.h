@@ -65,21 +65,33 @@ LJ_API struct _object *lj_python_batch(struct _object *batch_class,
 
 /* A new reference to the base class of launchjit.triton's launcher: called as
  * Triton calls a launcher, it launches by its attribute `_native`, one of
- * lj_python_triton_launch; without it, it calls its method `_call` with the same
- * arguments. Null before lj_python_initialize. */
+ * lj_python_triton_launch; without it, it calls its method `_call` with the
+ * same arguments. Null before lj_python_initialize. */
 LJ_API struct _object *lj_python_triton_base(void);
 /* A new reference to a callable that launches kernels of a signature as Triton
  * 3.`minor` (4 to 9) does: (gridX, gridY, gridZ, stream, function, cooperative,
  * pdl, global_scratch, profile_scratch, kernel_metadata, launch_metadata,
  * enter_hook, exit_hook, *arguments), with as many scratch arguments as the
- * signature has hidden parameters. `name` is for messages. `devices` is a dict of
- * the devices on which CUfunctions are loaded, kept and asked when no context is
- * current; `hook_chain` is Triton's class HookChain or None. Null with a Python
- * exception set; null without one before lj_python_initialize. */
-LJ_API struct _object *
-lj_python_triton_launch(const lj_signature *signature, const char *name,
-                        unsigned minor, bool cooperative, bool pdl,
-                        struct _object *devices, struct _object *hook_chain);
+ * signature has hidden parameters. `name` is for messages. `devices` is a dict
+ * of the devices on which CUfunctions are loaded, kept and asked when no
+ * context is current; `hook_chain` is Triton's class HookChain or None. Null
+ * with a Python exception set; null without one before lj_python_initialize. */
+LJ_API struct _object *lj_python_triton_launch(const lj_signature *signature,
+                                               const char *name, unsigned minor,
+                                               bool cooperative, bool pdl,
+                                               struct _object *devices,
+                                               struct _object *hook_chain);
+/* A new reference to (PyCUtensorMap, fill_tiled, fill_im2col): the class of
+ * tensor maps that such a launch takes, and what makes them, with the arguments
+ * of Triton's fill_tma_descriptor_tiled and fill_tma_descriptor_im2col behind
+ * two more: whether bit 85 is cleared for small tensors on the drivers that
+ * want it, and where to put the 128 bytes: an address, or None for a new
+ * object. Null with a Python exception set; null without one before
+ * lj_python_initialize. */
+LJ_API struct _object *lj_python_triton_tensor_maps(void);
+/* A new reference to (get_default_stream, get_current_device), as Triton's
+ * helpers have them. Null as above. */
+LJ_API struct _object *lj_python_triton_devices(void);
 
 /* Calls the Python functions, either of which may be None, around every launch
  * as lj_add_launch_observer does. They get an info_class(kernel, grid, block,

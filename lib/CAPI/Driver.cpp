@@ -31,6 +31,29 @@ lj_error *lj_driver_get_info(lj_driver_info *info) {
   return nullptr;
 }
 
+lj_error *lj_driver_function(const char *name, void **function) {
+  LJ_REQUIRE(name);
+  LJ_REQUIRE(function);
+  Expected<const Driver &> Drv = Driver::process();
+  if (!Drv)
+    return toC(Drv.takeError());
+  void *const *Found = nullptr;
+#define LAUNCHJIT_ENTRY(Name, Version)                                         \
+  if (StringRef(name) == #Name)                                                \
+    Found = reinterpret_cast<void *const *>(&Drv->Name);
+#include "launchjit/Driver/Entries.def"
+  if (!Found)
+    return toC(
+        makeError(Status::NotFound, Twine("launchjit uses no entry point "
+                                          "of the driver called '") +
+                                        name + "'"));
+  if (!*Found)
+    return toC(
+        makeError(Status::Unsupported, Twine("this driver has no ") + name));
+  *function = *Found;
+  return nullptr;
+}
+
 lj_error *lj_driver_device_name(int device, lj_buffer *name) {
   LJ_REQUIRE(name);
   Expected<const Driver &> Drv = Driver::process();

@@ -52,6 +52,12 @@ lj_python_triton_launch(const lj_signature *signature, const char *name,
                             devices, hook_chain);
 }
 
+struct _object *lj_python_triton_tensor_maps(void) {
+  return pythonTritonTensorMaps();
+}
+
+struct _object *lj_python_triton_devices(void) { return pythonTritonDevices(); }
+
 lj_launch_observer *lj_python_add_hook(struct _object *info_class,
                                        struct _object *enter,
                                        struct _object *exit) {

@@ -330,6 +330,34 @@ LJ_ENTRIES {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
 
+  LJ_ENTRY cuCtxGetLimit(size_t *Value, CUlimit Limit) {
+    Locked S;
+    if (!S)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    CUcontext C;
+    if (CUresult R = S->current(C))
+      return R;
+    if (!Value)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (Limit != CU_LIMIT_PRINTF_FIFO_SIZE)
+      return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    *Value = S->Contexts.find(C)->PrintfFIFOSize;
+    return CUDA_SUCCESS;
+  }
+
+  LJ_ENTRY cuCtxSetLimit(CUlimit Limit, size_t Value) {
+    Locked S;
+    if (!S)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    CUcontext C;
+    if (CUresult R = S->current(C))
+      return R;
+    if (Limit != CU_LIMIT_PRINTF_FIFO_SIZE)
+      return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    S->Contexts.find(C)->PrintfFIFOSize = Value;
+    return CUDA_SUCCESS;
+  }
+
   LJ_ENTRY cuStreamGetCtx(CUstream Stream, CUcontext * Out) {
     Locked S;
     if (!S)

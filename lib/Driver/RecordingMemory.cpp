@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RecordingEntries.h"
+#include "llvm/Support/xxhash.h"
 #include <cstring>
 
 using namespace llvm;
@@ -30,7 +31,59 @@ template <typename T> static CUresult give(void *Out, T Value) {
   return CUDA_SUCCESS;
 }
 
+/// The bits of a real tensor map are nobody's to know: this one has the
+/// address, the rank, the type and the sizes as 64 bits each, then a hash of \p
+/// All that was asked for. Bit 85, which some clear, is set.
+static CUresult encode(CUtensorMap *Map, CUtensorMapDataType Type,
+                       unsigned Rank, void *Address, const cuuint64_t *Dims,
+                       ArrayRef<uint64_t> All) {
+  if (!Map || reinterpret_cast<uintptr_t>(Map) % 64 || Rank < 1 || Rank > 5 ||
+      reinterpret_cast<uintptr_t>(Address) % 16 || Type > 15)
+    return CUDA_ERROR_INVALID_VALUE;
+  cuuint64_t Words[16] = {reinterpret_cast<cuuint64_t>(Address),
+                          Rank | 1u << 21, cuuint64_t(Type)};
+  std::copy_n(Dims, Rank, Words + 3);
+  Words[8] = xxh3_64bits(ArrayRef<uint8_t>(
+      reinterpret_cast<const uint8_t *>(All.data()), All.size() * 8));
+  static_assert(sizeof Words == sizeof *Map);
+  memcpy(Map, Words, sizeof Words);
+  return CUDA_SUCCESS;
+}
+
 LJ_ENTRIES {
+
+  LJ_ENTRY cuTensorMapEncodeTiled(
+      CUtensorMap * Map, CUtensorMapDataType Type, cuuint32_t Rank,
+      void *Address, const cuuint64_t *Dims, const cuuint64_t *Strides,
+      const cuuint32_t *Box, const cuuint32_t *ElementStrides,
+      CUtensorMapInterleave Interleave, CUtensorMapSwizzle Swizzle,
+      CUtensorMapL2promotion Promotion, CUtensorMapFloatOOBfill Fill) {
+    SmallVector<uint64_t> All = {Interleave, Swizzle, Promotion, Fill};
+    if (Rank && Rank <= 5) {
+      All.append(Strides, Strides + Rank - 1);
+      All.append(Box, Box + Rank);
+      All.append(ElementStrides, ElementStrides + Rank);
+    }
+    return encode(Map, Type, Rank, Address, Dims, All);
+  }
+
+  LJ_ENTRY cuTensorMapEncodeIm2col(
+      CUtensorMap * Map, CUtensorMapDataType Type, cuuint32_t Rank,
+      void *Address, const cuuint64_t *Dims, const cuuint64_t *Strides,
+      const int *Lower, const int *Upper, cuuint32_t Channels,
+      cuuint32_t Pixels, const cuuint32_t *ElementStrides,
+      CUtensorMapInterleave Interleave, CUtensorMapSwizzle Swizzle,
+      CUtensorMapL2promotion Promotion, CUtensorMapFloatOOBfill Fill) {
+    SmallVector<uint64_t> All = {Channels, Pixels,    Interleave,
+                                 Swizzle,  Promotion, Fill};
+    if (Rank && Rank <= 5) {
+      All.append(Strides, Strides + Rank - 1);
+      All.append(Lower, Lower + (Rank > 2 ? Rank - 2 : 0));
+      All.append(Upper, Upper + (Rank > 2 ? Rank - 2 : 0));
+      All.append(ElementStrides, ElementStrides + Rank);
+    }
+    return encode(Map, Type, Rank, Address, Dims, All);
+  }
 
   LJ_ENTRY cuMemAlloc(CUdeviceptr * Out, size_t Size) {
     Locked S;

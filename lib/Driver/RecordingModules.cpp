@@ -340,6 +340,13 @@ LJ_ENTRIES {
     return setAttribute(*S, *Found->Code, Found->Set, Id, Value);
   }
 
+  LJ_ENTRY cuFuncSetCacheConfig(CUfunction F, CUfunc_cache) {
+    Locked S;
+    if (!S)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    return S->Functions.find(F) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  }
+
   LJ_ENTRY cuFuncGetParamInfo(CUfunction F, size_t Index, size_t *Offset,
                               size_t *Size) {
     Locked S;

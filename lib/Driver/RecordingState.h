@@ -55,6 +55,7 @@ struct Context {
   int Device;
   bool Primary;
   unsigned Uses; ///< Of a primary one; without any it is destroyed.
+  size_t PrintfFIFOSize = 1 << 20;
 };
 
 /// What a stream is told while it is being captured.

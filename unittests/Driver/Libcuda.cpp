@@ -96,17 +96,6 @@ LJ_ENTRIES {
     return CUDA_SUCCESS;
   }
 
-  LJ_ENTRY cuCtxGetLimit(size_t *Value, CUlimit) {
-    *Value = 0;
-    return CUDA_SUCCESS;
-  }
-
-  LJ_ENTRY cuCtxSetLimit(CUlimit, size_t) { return CUDA_SUCCESS; }
-
-  LJ_ENTRY cuFuncSetCacheConfig(CUfunction, CUfunc_cache) {
-    return CUDA_SUCCESS;
-  }
-
   /// Leaves what it cannot tell as 0, and never fails for the pointer.
   LJ_ENTRY cuPointerGetAttributes(unsigned Count, CUpointer_attribute *Ids,
                                   void **Out, CUdeviceptr P) {
@@ -121,39 +110,6 @@ LJ_ENTRIES {
                    ? 1
                    : 8);
     return CUDA_SUCCESS;
-  }
-
-  /// The real map's bits are nobody's to know: this one has the address, the
-  /// rank, the element type and the global dimensions, as 64 bits each.
-  static CUresult encode(CUtensorMap * Map, CUtensorMapDataType Type,
-                         unsigned Rank, void *Address, const cuuint64_t *Dims) {
-    if (!Map || reinterpret_cast<uintptr_t>(Map) % 64 || Rank < 1 || Rank > 5 ||
-        reinterpret_cast<uintptr_t>(Address) % 16)
-      return CUDA_ERROR_INVALID_VALUE;
-    cuuint64_t Words[16] = {reinterpret_cast<cuuint64_t>(Address), Rank,
-                            cuuint64_t(Type)};
-    for (unsigned I = 0; I != Rank; ++I)
-      Words[3 + I] = Dims[I];
-    static_assert(sizeof Words == sizeof *Map);
-    memcpy(Map, Words, sizeof Words);
-    return CUDA_SUCCESS;
-  }
-
-  LJ_ENTRY cuTensorMapEncodeTiled(
-      CUtensorMap * Map, CUtensorMapDataType Type, cuuint32_t Rank,
-      void *Address, const cuuint64_t *Dims, const cuuint64_t *,
-      const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
-      CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-    return encode(Map, Type, Rank, Address, Dims);
-  }
-
-  LJ_ENTRY cuTensorMapEncodeIm2col(
-      CUtensorMap * Map, CUtensorMapDataType Type, cuuint32_t Rank,
-      void *Address, const cuuint64_t *Dims, const cuuint64_t *, const int *,
-      const int *, cuuint32_t, cuuint32_t, const cuuint32_t *,
-      CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-      CUtensorMapFloatOOBfill) {
-    return encode(Map, Type, Rank, Address, Dims);
   }
 
   LJ_ENTRY cuGetProcAddress_v2(const char *Name, void **Out, int Version,
@@ -174,10 +130,6 @@ LJ_ENTRIES {
         {"cuGetProcAddress", reinterpret_cast<void *>(&::cuGetProcAddress_v2),
          12000},
         {"cuLaunchKernel", reinterpret_cast<void *>(&::cuLaunchKernel), 4000},
-        {"cuTensorMapEncodeTiled",
-         reinterpret_cast<void *>(&::cuTensorMapEncodeTiled), 12000},
-        {"cuTensorMapEncodeIm2col",
-         reinterpret_cast<void *>(&::cuTensorMapEncodeIm2col), 12000},
     };
     *Out = nullptr;
     auto Found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;

@@ -244,6 +244,8 @@ struct CPython {
   PyObject *BoundBase, *BatchBase;
   /// See TritonLaunch.cpp.
   PyObject *TritonLaunchType, *TritonBase;
+  /// See TensorMap.cpp.
+  PyObject *TensorMapType;
 };
 
 // NOLINTEND(readability-identifier-naming)

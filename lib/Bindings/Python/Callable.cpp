@@ -19,6 +19,7 @@
 #include "GridLaunch.h"
 #include "Pointer.h"
 #include "Raise.h"
+#include "TensorMap.h"
 #include "Triton.h"
 
 using namespace llvm;
@@ -70,8 +71,10 @@ Error launchjit::initializePython(_object *const *Exceptions, size_t Count) {
   C.BatchBase = makeBatchBase(C);
   C.TritonLaunchType = makeTritonLaunchType(C);
   C.TritonBase = makeTritonBase(C);
+  C.TensorMapType = makeTensorMapType(C);
   if (!C.SelfType || !C.KernelBase || !C.GridLaunchType || !C.BoundBase ||
-      !C.BatchBase || !C.TritonLaunchType || !C.TritonBase) {
+      !C.BatchBase || !C.TritonLaunchType || !C.TritonBase ||
+      !C.TensorMapType) {
     C.PyErr_Clear();
     return makeError(Status::Internal, "CPython cannot make a type");
   }

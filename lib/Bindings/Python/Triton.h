@@ -111,8 +111,11 @@ int convertTritonPointer(TritonCall &C, PyObject *O, uint64_t &Address,
 int convertTritonMap(TritonCall &C, PyObject *O, void *To);
 int raiseHalfOverflow(const TritonCall &C, uint32_t Slot);
 
-/// RuntimeError("Triton Error [CUDA]: ..."); -1.
-int raiseTriton(CUresult Code, const llvm::Twine &Detail = "");
+/// Like PyArg_ParseTuple's `i`; 0, or -1 with an exception.
+int toInt(PyObject *O, int &Value);
+/// RuntimeError("Triton Error [CUDA]: What: the driver's text\\nDetail"); -1.
+int raiseTriton(CUresult Code, const llvm::Twine &What = "",
+                const llvm::Twine &Detail = "");
 
 /// The device of a CUfunction that `load_binary` loaded; 0 where it is unknown.
 int deviceOf(const TritonLaunch &L, PyObject *Function);

@@ -64,16 +64,18 @@ TritonLaunch::~TritonLaunch() noexcept(false) {
       Py.Py_DecRef(Each);
 }
 
-int launchjit::python::raiseTriton(CUresult Code, const Twine &Detail) {
+int launchjit::python::raiseTriton(CUresult Code, const Twine &What,
+                                   const Twine &Detail) {
   const char *Text = nullptr;
   if (const Driver *Drv = Driver::processIfOpen())
     if (Drv->cuGetErrorString)
       Drv->cuGetErrorString(Code, &Text);
   std::string Message = "Triton Error [CUDA]: ";
+  if (!What.isTriviallyEmpty())
+    Message += What.str() + ": ";
   Message += Text ? StringRef(Text) : Driver::errorName(Code);
-  std::string More = Detail.str();
-  if (!More.empty())
-    Message += ": " + More;
+  if (!Detail.isTriviallyEmpty())
+    Message += "\n" + Detail.str();
   return raisePlain(Py.PyExc_RuntimeError, Message);
 }
 
@@ -83,7 +85,7 @@ static void raiseFailure(const ErrorDetail &D) {
     return raiseLaunchError();
   raiseTriton(D.Code == Status::Cuda ? static_cast<CUresult>(D.Cuda)
                                      : CUDA_ERROR_INVALID_VALUE,
-              D.Message);
+              "", D.Message);
 }
 
 int launchjit::python::deviceOf(const TritonLaunch &L, PyObject *Function) {
@@ -98,8 +100,7 @@ int launchjit::python::deviceOf(const TritonLaunch &L, PyObject *Function) {
 // What comes before the kernel's own arguments
 //===----------------------------------------------------------------------===//
 
-/// Like PyArg_ParseTuple's `i`.
-static int toInt(PyObject *O, int &Value) {
+int launchjit::python::toInt(PyObject *O, int &Value) {
   int64_t Wide = 0;
   if (LLVM_UNLIKELY(typeOf(O) != Py.PyLong_Type || !peekInt(Py, O, Wide))) {
     Ref Int(Py.PyNumber_Index(O));

@@ -83,6 +83,11 @@ _object *pythonTritonBase();
 _object *pythonTritonLaunch(const Signature &S, llvm::StringRef Name,
                             const TritonOptions &Options, _object *Devices,
                             _object *HookChain);
+/// A new tuple of the class of tensor maps and the functions that make them:
+/// see lj_python_triton_tensor_maps.
+_object *pythonTritonTensorMaps();
+/// A new tuple of functions: see lj_python_triton_devices.
+_object *pythonTritonDevices();
 
 /// Calls the Python functions \p Enter and \p Exit, either of which may be
 /// None, around every launch, with a \p Class of (kernel, grid, block, shared,

@@ -265,6 +265,7 @@ _FUNCTIONS = {
     "lj_cache_entry_recompile": (_Error, _handle, c_int, POINTER(Buffer)),
     "lj_cache_entry_delete": (None, _handle),
     "lj_driver_get_info": (_Error, POINTER(DriverInfo)),
+    "lj_driver_function": (_Error, c_char_p, POINTER(c_void_p)),
     "lj_driver_take_recorded": (_Error, _out),
     "lj_recorded_delete": (None, _handle),
     "lj_recorded_count": (c_size_t, _handle),
@@ -287,6 +288,8 @@ _PYTHON_FUNCTIONS = {
     "lj_python_triton_base": (py_object,),
     "lj_python_triton_launch": (py_object, _handle, c_char_p, ctypes.c_uint, c_bool, c_bool,
                                 py_object, py_object),
+    "lj_python_triton_tensor_maps": (py_object,),
+    "lj_python_triton_devices": (py_object,),
     "lj_python_add_hook": (_handle, py_object, py_object, py_object),
     "lj_python_remove_hook": (None, _handle, c_bool),
 }

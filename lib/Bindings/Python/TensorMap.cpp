@@ -1,0 +1,282 @@
+//===- TensorMap.cpp - Triton's tensor maps, as Python objects ------------===//
+//
+// Part of launchjit, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Triton makes one for each tensor descriptor at each launch, so they are made
+// here. The sizes come in Python's order, and go to the driver in the reverse
+// one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorMap.h"
+#include "Convert.h"
+#include "Triton.h"
+#include "launchjit/Driver/Driver.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace launchjit;
+using namespace launchjit::python;
+
+namespace {
+
+/// CPython's allocator aligns to 16 bytes only.
+struct TensorMap {
+  char Header[PythonSelfKernelOffset]; ///< CPython's, at most so large.
+  char Storage[2 * sizeof(CUtensorMap)];
+};
+
+constexpr unsigned MaxRank = 5;
+
+/// What both functions take.
+struct Request {
+  void *Address;
+  int Swizzle, ElementSize, Type, Padding;
+  SmallVector<int64_t, MaxRank> Block, Shape, Strides; ///< In bytes.
+
+  unsigned rank() const { return Shape.size(); }
+  CUtensorMapFloatOOBfill fill() const {
+    return Padding == 1 ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                        : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+  }
+};
+
+} // namespace
+
+CUtensorMap *launchjit::python::tensorMapOf(PyObject *O) {
+  auto *Storage = reinterpret_cast<TensorMap *>(O)->Storage;
+  return reinterpret_cast<CUtensorMap *>(
+      alignTo(reinterpret_cast<uintptr_t>(Storage), sizeof(CUtensorMap)));
+}
+
+static void dealloc(PyObject *O) { freeObject(O); }
+
+PyObject *launchjit::python::makeTensorMapType(const CPython &C) {
+  PyType_Slot Slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
+                         {0, nullptr}};
+  PyType_Spec Spec = {"triton.backends.nvidia.PyCUtensorMap", sizeof(TensorMap),
+                      0, Py_TPFLAGS_DEFAULT, Slots};
+  return C.PyType_FromSpec(&Spec);
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// The ints of a sequence of at most MaxRank, reversed; 0, or -1 with an
+/// exception.
+static int toReversed(PyObject *O, const char *What,
+                      SmallVectorImpl<int64_t> &Values) {
+  Ref Tuple(Py.PySequence_Tuple(O));
+  if (!Tuple)
+    return -1;
+  Py_ssize_t Size = Py.PyTuple_Size(Tuple.get());
+  if (Size > Py_ssize_t(MaxRank))
+    return raisePlain(Py.PyExc_RuntimeError,
+                      Twine(What) + " has " + Twine(Size) +
+                          " dimensions; a tensor map has 1 to 5");
+  for (Py_ssize_t I = Size; I--;) {
+    PyObject *Item = Py.PyTuple_GetItem(Tuple.get(), I);
+    int64_t Value;
+    if (!isInt(Item))
+      return raisePlain(Py.PyExc_TypeError,
+                        Twine(What) + " must be an int, not " + typeName(Item));
+    Fit F = toSigned(Item, Value);
+    if (F == Fit::No)
+      return raisePlain(Py.PyExc_OverflowError,
+                        Twine(What) + " does not fit into 64 bits");
+    if (F != Fit::Yes)
+      return -1;
+    Values.push_back(Value);
+  }
+  return 0;
+}
+
+/// Of what follows the two of our own: address, swizzle, element size, element
+/// type, block, shape, strides, padding.
+static int parse(PyObject *const *Args, bool BlockHasRank, Request &R) {
+  if (!isInt(Args[0]))
+    return raisePlain(Py.PyExc_TypeError,
+                      "the address must be int, not " + typeName(Args[0]));
+  R.Address =
+      reinterpret_cast<void *>(Py.PyLong_AsUnsignedLongLongMask(Args[0]));
+  if (toInt(Args[1], R.Swizzle) || toInt(Args[2], R.ElementSize) ||
+      toInt(Args[3], R.Type) || toInt(Args[7], R.Padding) ||
+      toReversed(Args[4], "block size", R.Block) ||
+      toReversed(Args[5], "shape", R.Shape) ||
+      toReversed(Args[6], "strides", R.Strides))
+    return -1;
+  if ((BlockHasRank && R.Block.size() != R.rank()) ||
+      R.Strides.size() != R.rank() || !R.rank())
+    return raisePlain(Py.PyExc_RuntimeError,
+                      "Rank mismatch: block size, shape and strides have " +
+                          Twine(R.Block.size()) + ", " + Twine(R.rank()) +
+                          " and " + Twine(R.Strides.size()) + " dimensions");
+  // The innermost stride is the element's, and not the driver's to know.
+  R.Strides.erase(R.Strides.begin());
+  for (int64_t &Stride : R.Strides)
+    Stride *= R.ElementSize;
+  return 0;
+}
+
+template <typename T>
+static SmallVector<T, MaxRank> narrow(ArrayRef<int64_t> Values) {
+  return SmallVector<T, MaxRank>(Values.begin(), Values.end());
+}
+
+//===----------------------------------------------------------------------===//
+// Making maps
+//===----------------------------------------------------------------------===//
+
+static std::string list(StringRef Name, ArrayRef<int64_t> Reversed) {
+  std::string Text = ("\n" + Name + "=[").str();
+  for (int64_t Value : llvm::reverse(Reversed))
+    Text += std::to_string(Value) + ", ";
+  return StringRef(Text).rtrim(", ").str() + "]";
+}
+
+/// Calls \p Encode with the map to fill, and gives what the function gives.
+template <typename Function>
+static PyObject *make(PyObject *To, const char *Kind, const Request &R,
+                      Function Encode) {
+  auto Drv = Driver::process();
+  if (!Drv) {
+    raise(takeDetail(Drv.takeError()));
+    return nullptr;
+  }
+  uint64_t Address = 0;
+  if (!isNone(To) && toAddress({nullptr, 0, "the descriptor's address"}, To,
+                               "an int or None", Address))
+    return nullptr;
+  PyObject *Object =
+      Address ? newNone() : Py.PyType_GenericAlloc(Py.TensorMapType, 0);
+  if (!Object)
+    return nullptr;
+  CUresult Result =
+      Encode(*Drv, Address ? reinterpret_cast<CUtensorMap *>(Address)
+                           : tensorMapOf(Object));
+  if (Result == CUDA_SUCCESS)
+    return Object;
+  Py.Py_DecRef(Object);
+  raiseTriton(Result, Twine("Failed to create ") + Kind + " descriptor",
+              "elemType=" + Twine(R.Type) + " rank=" + Twine(R.rank()) +
+                  " global_address=0x" +
+                  utohexstr(reinterpret_cast<uintptr_t>(R.Address)) +
+                  " elemSize=" + Twine(R.ElementSize) +
+                  " swizzle=" + Twine(R.Swizzle) +
+                  " padding=" + Twine(R.Padding) + list("shape", R.Shape) +
+                  list("strides", R.Strides) + list("blockSize", R.Block));
+  return nullptr;
+}
+
+/// Drivers up to 13.1 want bit 85 clear for less than 128 KiB.
+static void clearBit(const Driver &Drv, const Request &R, CUtensorMap *Map) {
+  if (Drv.version() > 13010)
+    return;
+  int64_t Last = 0; // the offset of the last element
+  for (unsigned I = 0; I != R.rank(); ++I)
+    Last += (R.Shape[I] - 1) * (I ? R.Strides[I - 1] : R.ElementSize);
+  if (Last + 1 < 128 * 1024)
+    Map->opaque[1] &= ~(uint64_t(1) << 21);
+}
+
+static PyObject *fillTiled(PyObject *, PyObject *const *Args, Py_ssize_t N) {
+  Request R;
+  if (N != 10) {
+    raisePlain(Py.PyExc_TypeError, "function takes exactly 8 arguments (" +
+                                       Twine(N - 2) + " given)");
+    return nullptr;
+  }
+  int Clears = Py.PyObject_IsTrue(Args[0]);
+  if (Clears < 0 || parse(Args + 2, /*BlockHasRank=*/true, R))
+    return nullptr;
+  return make(Args[1], "tensor map", R,
+              [&](const Driver &Drv, CUtensorMap *Map) {
+                if (!Drv.cuTensorMapEncodeTiled)
+                  return CUDA_ERROR_NOT_SUPPORTED;
+                static constexpr cuuint32_t Ones[MaxRank] = {1, 1, 1, 1, 1};
+                CUresult Result = Drv.cuTensorMapEncodeTiled(
+                    Map, static_cast<CUtensorMapDataType>(R.Type), R.rank(),
+                    R.Address, narrow<cuuint64_t>(R.Shape).data(),
+                    narrow<cuuint64_t>(R.Strides).data(),
+                    narrow<cuuint32_t>(R.Block).data(), Ones,
+                    CU_TENSOR_MAP_INTERLEAVE_NONE,
+                    static_cast<CUtensorMapSwizzle>(R.Swizzle),
+                    CU_TENSOR_MAP_L2_PROMOTION_L2_128B, R.fill());
+                if (Result == CUDA_SUCCESS && Clears)
+                  clearBit(Drv, R, Map);
+                return Result;
+              });
+}
+
+/// Triton 3.7 gives channels and pixels; later they are the block's sizes.
+static PyObject *fillIm2col(PyObject *, PyObject *const *Args, Py_ssize_t N) {
+  const bool Given = N == 15;
+  Request R;
+  if (N != 13 && !Given) {
+    raisePlain(Py.PyExc_TypeError, "function takes exactly 11 arguments (" +
+                                       Twine(N - 2) + " given)");
+    return nullptr;
+  }
+  SmallVector<int64_t, MaxRank> Lower, Upper, Steps;
+  int Channels = 0, Pixels = 0;
+  if (parse(Args + 2, /*BlockHasRank=*/false, R) ||
+      toReversed(Args[10], "pixelBoxLower", Lower) ||
+      toReversed(Args[11], "pixelBoxUpper", Upper) ||
+      (Given && (toInt(Args[12], Channels) || toInt(Args[13], Pixels))) ||
+      toReversed(Args[N - 1], "elementStrides", Steps))
+    return nullptr;
+  const char *Wrong =
+      Lower.size() != Upper.size() ? "Pixel box corner rank mismatch"
+      : Steps.size() != R.rank()
+          ? "elementStrides length must match tensor rank"
+      : !Given && R.Block.size() != 2
+          ? "blockSize must have exactly 2 dimensions for im2col"
+          : nullptr;
+  if (Wrong) {
+    raisePlain(Py.PyExc_RuntimeError, Wrong);
+    return nullptr;
+  }
+  if (!Given) {
+    Channels = static_cast<int>(R.Block[0]);
+    Pixels = static_cast<int>(R.Block[1]);
+  }
+  // The driver reads a corner for each dimension between the outermost and the
+  // innermost one.
+  Lower.resize(MaxRank);
+  Upper.resize(MaxRank);
+  return make(Args[1], "im2col tensor map", R,
+              [&](const Driver &Drv, CUtensorMap *Map) {
+                if (!Drv.cuTensorMapEncodeIm2col)
+                  return CUDA_ERROR_NOT_SUPPORTED;
+                return Drv.cuTensorMapEncodeIm2col(
+                    Map, static_cast<CUtensorMapDataType>(R.Type), R.rank(),
+                    R.Address, narrow<cuuint64_t>(R.Shape).data(),
+                    narrow<cuuint64_t>(R.Strides).data(),
+                    narrow<int>(Lower).data(), narrow<int>(Upper).data(),
+                    Channels, Pixels, narrow<cuuint32_t>(Steps).data(),
+                    CU_TENSOR_MAP_INTERLEAVE_NONE,
+                    static_cast<CUtensorMapSwizzle>(R.Swizzle),
+                    CU_TENSOR_MAP_L2_PROMOTION_L2_128B, R.fill());
+              });
+}
+
+_object *launchjit::pythonTritonTensorMaps() {
+  // CPython keeps the pointers.
+  static PyMethodDef Methods[] = {
+      {"fill_tma_descriptor_tiled", reinterpret_cast<void *>(fillTiled),
+       METH_FASTCALL, nullptr},
+      {"fill_tma_descriptor_im2col", reinterpret_cast<void *>(fillIm2col),
+       METH_FASTCALL, nullptr}};
+  if (!Py.TensorMapType)
+    return nullptr;
+  Ref Tiled(Py.PyCFunction_NewEx(&Methods[0], nullptr, nullptr));
+  Ref Im2col(Py.PyCFunction_NewEx(&Methods[1], nullptr, nullptr));
+  return Tiled && Im2col ? Py.Py_BuildValue("(OOO)", Py.TensorMapType,
+                                            Tiled.get(), Im2col.get())
+                         : nullptr;
+}
