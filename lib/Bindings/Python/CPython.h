@@ -99,7 +99,6 @@ enum : unsigned long {
   Py_TPFLAGS_LONG_SUBCLASS = 1ul << 24,
   Py_TPFLAGS_LIST_SUBCLASS = 1ul << 25,
   Py_TPFLAGS_TUPLE_SUBCLASS = 1ul << 26,
-  Py_TPFLAGS_BYTES_SUBCLASS = 1ul << 27,
   Py_TPFLAGS_UNICODE_SUBCLASS = 1ul << 28,
 };
 

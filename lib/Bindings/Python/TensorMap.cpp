@@ -34,6 +34,7 @@ constexpr unsigned MaxRank = 5;
 
 /// What both functions take.
 struct Request {
+  int Minor; ///< Of Triton 3.x.
   void *Address;
   int Swizzle, ElementSize, Type, Padding;
   SmallVector<int64_t, MaxRank> Block, Shape, Strides; ///< In bytes.
@@ -96,9 +97,12 @@ static int toReversed(PyObject *O, const char *What,
   return 0;
 }
 
-/// Of what follows the two of our own: address, swizzle, element size, element
-/// type, block, shape, strides, padding.
+/// The version, where to put the map (which is left alone), address, swizzle,
+/// element size, element type, block, shape, strides, padding.
 static int parse(PyObject *const *Args, bool BlockHasRank, Request &R) {
+  if (toInt(Args[0], R.Minor))
+    return -1;
+  Args += 2;
   if (!isInt(Args[0]))
     return raisePlain(Py.PyExc_TypeError,
                       "the address must be int, not " + typeName(Args[0]));
@@ -141,7 +145,7 @@ static std::string list(StringRef Name, ArrayRef<int64_t> Reversed) {
 
 /// Calls \p Encode with the map to fill, and gives what the function gives.
 template <typename Function>
-static PyObject *make(PyObject *To, const char *Kind, const Request &R,
+static PyObject *make(PyObject *To, std::string Kind, const Request &R,
                       Function Encode) {
   auto Drv = Driver::process();
   if (!Drv) {
@@ -162,14 +166,14 @@ static PyObject *make(PyObject *To, const char *Kind, const Request &R,
   if (Result == CUDA_SUCCESS)
     return Object;
   Py.Py_DecRef(Object);
-  raiseTriton(Result, Twine("Failed to create ") + Kind + " descriptor",
-              "elemType=" + Twine(R.Type) + " rank=" + Twine(R.rank()) +
-                  " global_address=0x" +
-                  utohexstr(reinterpret_cast<uintptr_t>(R.Address)) +
-                  " elemSize=" + Twine(R.ElementSize) +
-                  " swizzle=" + Twine(R.Swizzle) +
-                  " padding=" + Twine(R.Padding) + list("shape", R.Shape) +
-                  list("strides", R.Strides) + list("blockSize", R.Block));
+  raiseTriton(
+      Result, R.Minor >= 6 ? "Failed to create " + Kind + " descriptor" : "",
+      "elemType=" + Twine(R.Type) + " rank=" + Twine(R.rank()) +
+          " global_address=0x" +
+          utohexstr(reinterpret_cast<uintptr_t>(R.Address)) +
+          " elemSize=" + Twine(R.ElementSize) + " swizzle=" + Twine(R.Swizzle) +
+          " padding=" + Twine(R.Padding) + list("shape", R.Shape) +
+          list("strides", R.Strides) + list("blockSize", R.Block));
   return nullptr;
 }
 
@@ -191,8 +195,7 @@ static PyObject *fillTiled(PyObject *, PyObject *const *Args, Py_ssize_t N) {
                                        Twine(N - 2) + " given)");
     return nullptr;
   }
-  int Clears = Py.PyObject_IsTrue(Args[0]);
-  if (Clears < 0 || parse(Args + 2, /*BlockHasRank=*/true, R))
+  if (parse(Args, /*BlockHasRank=*/true, R))
     return nullptr;
   return make(Args[1], "tensor map", R,
               [&](const Driver &Drv, CUtensorMap *Map) {
@@ -207,7 +210,7 @@ static PyObject *fillTiled(PyObject *, PyObject *const *Args, Py_ssize_t N) {
                     CU_TENSOR_MAP_INTERLEAVE_NONE,
                     static_cast<CUtensorMapSwizzle>(R.Swizzle),
                     CU_TENSOR_MAP_L2_PROMOTION_L2_128B, R.fill());
-                if (Result == CUDA_SUCCESS && Clears)
+                if (Result == CUDA_SUCCESS && R.Minor >= 7)
                   clearBit(Drv, R, Map);
                 return Result;
               });
@@ -224,7 +227,7 @@ static PyObject *fillIm2col(PyObject *, PyObject *const *Args, Py_ssize_t N) {
   }
   SmallVector<int64_t, MaxRank> Lower, Upper, Steps;
   int Channels = 0, Pixels = 0;
-  if (parse(Args + 2, /*BlockHasRank=*/false, R) ||
+  if (parse(Args, /*BlockHasRank=*/false, R) ||
       toReversed(Args[10], "pixelBoxLower", Lower) ||
       toReversed(Args[11], "pixelBoxUpper", Upper) ||
       (Given && (toInt(Args[12], Channels) || toInt(Args[13], Pixels))) ||

@@ -114,7 +114,7 @@ int raiseHalfOverflow(const TritonCall &C, uint32_t Slot);
 /// Like PyArg_ParseTuple's `i`; 0, or -1 with an exception.
 int toInt(PyObject *O, int &Value);
 /// RuntimeError("Triton Error [CUDA]: What: the driver's text\\nDetail"); -1.
-int raiseTriton(CUresult Code, const llvm::Twine &What = "",
+int raiseTriton(CUresult Code, const std::string &What = "",
                 const llvm::Twine &Detail = "");
 
 /// The device of a CUfunction that `load_binary` loaded; 0 where it is unknown.

@@ -315,10 +315,7 @@ static int unpack(const StubPythonLaunch *L, PyObject *Object, uint32_t Count,
   TritonCall &C = tritonCall(L);
   PyObject *Tuple = Object;
   if (!hasFlag(Object, Py_TPFLAGS_TUPLE_SUBCLASS)) {
-    bool Takes =
-        !C.Launch.isEarly() || (Py.PySequence_Check(Object) &&
-                                !hasFlag(Object, Py_TPFLAGS_UNICODE_SUBCLASS) &&
-                                !hasFlag(Object, Py_TPFLAGS_BYTES_SUBCLASS));
+    bool Takes = !C.Launch.isEarly() || Py.PySequence_Check(Object);
     Tuple = Takes ? Py.PySequence_Tuple(Object) : nullptr;
     if (!Tuple)
       return Takes ? -1

@@ -64,18 +64,18 @@ TritonLaunch::~TritonLaunch() noexcept(false) {
       Py.Py_DecRef(Each);
 }
 
-int launchjit::python::raiseTriton(CUresult Code, const Twine &What,
+int launchjit::python::raiseTriton(CUresult Code, const std::string &What,
                                    const Twine &Detail) {
   const char *Text = nullptr;
   if (const Driver *Drv = Driver::processIfOpen())
     if (Drv->cuGetErrorString)
       Drv->cuGetErrorString(Code, &Text);
-  std::string Message = "Triton Error [CUDA]: ";
-  if (!What.isTriviallyEmpty())
-    Message += What.str() + ": ";
+  std::string Message = "Triton Error [CUDA]: ", More = Detail.str();
+  if (!What.empty())
+    Message += What + ": ";
   Message += Text ? StringRef(Text) : Driver::errorName(Code);
-  if (!Detail.isTriviallyEmpty())
-    Message += "\n" + Detail.str();
+  if (!More.empty())
+    Message += "\n" + More;
   return raisePlain(Py.PyExc_RuntimeError, Message);
 }
 
@@ -140,17 +140,26 @@ static int parseLaunch(TritonCall &C, PyObject *const *Args) {
   return 0;
 }
 
+/// Up to 3.6 a tuple, or one error for all that is wrong; later any sequence.
 static int parseMetadata(TritonCall &C) {
   const Py_ssize_t Count = C.Launch.Options.Minor <= 5 ? 6 : 3;
-  if (!hasFlag(C.Metadata, Py_TPFLAGS_TUPLE_SUBCLASS) ||
-      Py.PyTuple_Size(C.Metadata) != Count)
-    return raisePlain(Py.PyExc_TypeError,
-                      "kernel_metadata must be a tuple of " + Twine(Count) +
-                          " ints");
-  for (Py_ssize_t I = 0; I != Count; ++I)
-    if (toInt(Py.PyTuple_GetItem(C.Metadata, I), C.Config[I]))
-      return -1;
-  return 0;
+  const bool Takes = C.Launch.isEarly()
+                         ? hasFlag(C.Metadata, Py_TPFLAGS_TUPLE_SUBCLASS)
+                         : Py.PySequence_Check(C.Metadata);
+  Ref Tuple(Takes ? Py.PySequence_Tuple(C.Metadata) : nullptr);
+  if (Takes && !Tuple)
+    return -1;
+  bool Good = Tuple && Py.PyTuple_Size(Tuple.get()) == Count;
+  for (Py_ssize_t I = 0; Good && I != Count; ++I)
+    if (toInt(Py.PyTuple_GetItem(Tuple.get(), I), C.Config[I])) {
+      if (!C.Launch.isEarly())
+        return -1;
+      Good = false;
+    }
+  return Good ? 0
+              : raisePlain(Py.PyExc_TypeError,
+                           "kernel_metadata must be a tuple of " +
+                               Twine(Count) + " ints");
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,7 +209,8 @@ static std::unique_ptr<TritonPlan> makePlan(const TritonCall &C,
                                             uint64_t Handle) {
   const TritonLaunch &L = C.Launch;
   if (C.Config[0] < 1) {
-    raiseTriton(CUDA_ERROR_INVALID_VALUE, "num_warps is " + Twine(C.Config[0]));
+    raiseTriton(CUDA_ERROR_INVALID_VALUE, "",
+                "num_warps is " + Twine(C.Config[0]));
     return nullptr;
   }
   auto P = std::make_unique<TritonPlan>();

@@ -245,12 +245,12 @@ def make_utils(driver, version):
                 _max_active_clusters(function, shared, cluster))
         yield "set_printf_fifo_size", _set_printf_fifo_size
         if version < (3, 5):
-            yield "fill_tma_descriptor", lambda to, *rest: fill_tiled(False, to, *rest, 0)
+            yield "fill_tma_descriptor", lambda to, *rest: fill_tiled(4, to, *rest, 0)
         elif version < (3, 7):
-            yield "fill_tma_descriptor", functools.partial(fill_tiled, False, None)
+            yield "fill_tma_descriptor", functools.partial(fill_tiled, version[1], None)
         else:
-            yield "fill_tma_descriptor_tiled", functools.partial(fill_tiled, True, None)
-            yield "fill_tma_descriptor_im2col", functools.partial(fill_im2col, False, None)
+            yield "fill_tma_descriptor_tiled", functools.partial(fill_tiled, version[1], None)
+            yield "fill_tma_descriptor_im2col", functools.partial(fill_im2col, version[1], None)
             yield "launch", make_launch(version)
             yield "build_signature_metadata", _build_signature_metadata
         if version >= (3, 8):
