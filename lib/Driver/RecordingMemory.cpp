@@ -167,7 +167,8 @@ LJ_ENTRIES {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       return give(Out, A.Owner);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return give(Out, unsigned(CU_MEMORYTYPE_DEVICE));
+      return give(Out, unsigned(A.SeenAt ? CU_MEMORYTYPE_HOST
+                                         : CU_MEMORYTYPE_DEVICE));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
       // Its answer is for kernels of the current context.
       CUcontext C;
@@ -175,7 +176,7 @@ LJ_ENTRIES {
         give(Out, CUdeviceptr(0)); // as the real one does
         return R;
       }
-      return give(Out, P);
+      return give(Out, A.SeenAt ? A.SeenAt + (P - Base) : P);
     }
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:

@@ -136,6 +136,8 @@ struct Allocation {
   CUcontext Owner;
   uint64_t Id;
   std::unique_ptr<void, Free> Memory;
+  /// The address at which the device sees memory of the host; 0 for its own.
+  CUdeviceptr SeenAt = 0;
 };
 
 /// The objects of one kind, by handle.

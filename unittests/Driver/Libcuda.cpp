@@ -96,6 +96,24 @@ LJ_ENTRIES {
     return CUDA_SUCCESS;
   }
 
+  /// Pinned memory, which the device sees at another address.
+  LJ_ENTRY cuMemHostAlloc(void **Out, size_t Size, unsigned) {
+    Locked S;
+    if (!S)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    CUcontext C;
+    if (CUresult R = S->current(C))
+      return R;
+    if (!Out || !Size)
+      return CUDA_ERROR_INVALID_VALUE;
+    CUdeviceptr P = S->allocate(Size, C);
+    if (!P)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    S->allocationAt(P)->second.SeenAt = P ^ (CUdeviceptr(1) << 50);
+    *Out = reinterpret_cast<void *>(P);
+    return CUDA_SUCCESS;
+  }
+
   /// Leaves what it cannot tell as 0, and never fails for the pointer.
   LJ_ENTRY cuPointerGetAttributes(unsigned Count, CUpointer_attribute *Ids,
                                   void **Out, CUdeviceptr P) {
