@@ -46,6 +46,9 @@ file(RELATIVE_PATH lj_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/launchjit.pc.in launchjit.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/launchjit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# At the root of a wheel's packages: see launchjit.triton.
+install(FILES lib/Bindings/Python/launchjit_triton.pth lib/Bindings/Python/_launchjit_triton.py
+  DESTINATION . COMPONENT python EXCLUDE_FROM_ALL)
 # Copies under one name each: a wheel keeps no links.
 foreach(library launchjit launchjit-codegen)
   install(FILES $<TARGET_FILE:${library}> RENAME lib${library}.so
