@@ -43,7 +43,7 @@ class Case:
     def __init__(self, name, types, args, *, grid=(3, 1, 1), stream=0, meta=None, enter=None,
                  exit=None, expanded=None, fault=None, right=None, allocator=None,
                  profile_allocator=None, kmeta=None, crashes=False, function=None,
-                 by_launch=False):
+                 by_launch=False, names=None):
         self.__dict__.update(locals())
 
     def __repr__(self):
@@ -57,8 +57,9 @@ def run(case, ours):
     log = []
     meta = metadata(**(case.meta or {}))
     types = list(case.types)
-    src = SimpleNamespace(signature=dict(enumerate(types)), constants={},
-                          fn=SimpleNamespace(arg_names=[f"a{i}" for i in range(len(types))]))
+    names = case.names or [f"a{i}" for i in range(len(types))]
+    src = SimpleNamespace(signature=dict(zip(names, types)), constants={},
+                          fn=SimpleNamespace(arg_names=names))
     function = case.function
     if function is None:
         function = load(spell(case.expanded or types))
@@ -293,6 +294,8 @@ def shape_cases():
     yield Case("too many", ["i32"], [1, 2])
     yield Case("too few", ["i32", "i32"], [1], crashes=not EARLY,
                fault=None if EARLY else "arguments are not counted", right=TypeError)
+    yield Case("names of types", ["fp16", "*fp32", "i32"], [1.5, 2**40, 3],
+               names=["half", "float", "class"])
     yield Case("mixed alignment", ["i8", "i64", "i16", "fp64", "u8", "*i8"],
                [1, 2, 3, 4.5, 5, 2**40])
 

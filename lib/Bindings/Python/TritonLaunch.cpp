@@ -363,7 +363,7 @@ static PyObject *launchTriton(StubPythonLaunch *L, void *Buffer) {
   return callHook(C, C.Exit) ? nullptr : newNone();
 }
 
-static StubTable TritonTable;
+static StubTable TritonTable = {nullptr, nullptr, nullptr, nullptr};
 
 void launchjit::python::fillTritonTable() {
   fillTritonConversions(TritonTable);
