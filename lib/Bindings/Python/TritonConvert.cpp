@@ -30,51 +30,60 @@ static std::string describe(const TritonCall &C, uint32_t Slot) {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// An int of any size that 64 bits hold as signed or as unsigned.
-static Fit toBits(PyObject *Int, uint64_t &Bits, bool &IsNegative) {
+namespace {
+/// What an integer of some width may be.
+struct Range {
+  int64_t Min;
+  uint64_t Max;
+  bool TakesIndex;
+};
+} // namespace
+
+/// All that is not a small int: to bits of which the caller takes those it
+/// wants.
+static int convertAnyInteger(const TritonCall &C, PyObject *O, uint64_t &Bits,
+                             const Range &R, uint32_t Slot) {
+  if (!R.TakesIndex && !isInt(O))
+    return raisePlain(Py.PyExc_TypeError, describe(C, Slot) +
+                                              ": expected an int, got " +
+                                              typeName(O));
+  Ref Int(Py.PyNumber_Index(O));
+  if (!Int)
+    return -1;
   int64_t Value;
-  Fit F = toSigned(Int, Value);
-  IsNegative = F == Fit::Yes && Value < 0;
+  Fit F = toSigned(Int.get(), Value);
   Bits = Value;
-  return F == Fit::No ? toUnsigned(Int, Bits) : F;
+  const bool IsNegative = F == Fit::Yes && Value < 0;
+  if (F == Fit::No)
+    F = toUnsigned(Int.get(), Bits);
+  if (F == Fit::Failed)
+    return -1;
+  if (F == Fit::Yes && (IsNegative ? Value >= R.Min : Bits <= R.Max))
+    return 0;
+  return raisePlain(Py.PyExc_OverflowError,
+                    describe(C, Slot) + ": " + valueText(Int.get()) +
+                        " does not fit; allowed is " + Twine(R.Min) + " to " +
+                        Twine(R.Max));
 }
 
 template <typename T>
 static int convertInteger(StubPythonLaunch *L, PyObject *O, void *To,
                           uint32_t Slot) {
-  using Limits = std::numeric_limits<T>;
-  constexpr int64_t Min = std::numeric_limits<std::make_signed_t<T>>::min();
-  constexpr uint64_t Max = std::numeric_limits<std::make_unsigned_t<T>>::max();
-  int64_t Value;
-  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type && peekInt(Py, O, Value) &&
-                  Value >= Min && (Value < 0 || uint64_t(Value) <= Max))) {
-    std::memcpy(To, &Value, sizeof(T)); // little-endian
-    return 0;
-  }
-  const TritonCall &C = tritonCall(L);
   // CPython's own functions, which Triton's launchers call, take __index__ for
   // these types only.
-  constexpr bool IsUnsigned = !Limits::is_signed;
-  bool TakesIndex = !IsUnsigned || (C.Launch.isEarly() && sizeof(T) < 8);
-  if (!TakesIndex && !isInt(O)) {
-    return raisePlain(Py.PyExc_TypeError, describe(C, Slot) +
-                                              ": expected an int, got " +
-                                              typeName(O));
-  }
-  Ref Int(Py.PyNumber_Index(O));
-  if (!Int)
-    return -1;
+  constexpr bool IsSigned = std::is_signed_v<T>;
+  const TritonCall &C = tritonCall(L);
+  const Range R = {std::numeric_limits<std::make_signed_t<T>>::min(),
+                   std::numeric_limits<std::make_unsigned_t<T>>::max(),
+                   IsSigned || (C.Launch.isEarly() && sizeof(T) < 8)};
+  int64_t Value;
   uint64_t Bits;
-  bool IsNegative;
-  Fit F = toBits(Int.get(), Bits, IsNegative);
-  if (F == Fit::Failed)
+  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type && peekInt(Py, O, Value) &&
+                  Value >= R.Min && (Value < 0 || uint64_t(Value) <= R.Max)))
+    Bits = Value;
+  else if (convertAnyInteger(C, O, Bits, R, Slot))
     return -1;
-  if (F == Fit::No || (IsNegative ? int64_t(Bits) < Min : Bits > Max))
-    return raisePlain(Py.PyExc_OverflowError,
-                      describe(C, Slot) + ": " + valueText(Int.get()) +
-                          " does not fit; allowed is " + Twine(Min) + " to " +
-                          Twine(Max));
-  std::memcpy(To, &Bits, sizeof(T));
+  std::memcpy(To, &Bits, sizeof(T)); // little-endian
   return 0;
 }
 
