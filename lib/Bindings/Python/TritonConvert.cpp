@@ -114,30 +114,38 @@ static int convertFloating(StubPythonLaunch *L, PyObject *O, void *To,
 // Pointers
 //===----------------------------------------------------------------------===//
 
+static Ref attribute(PyObject *O, const char *Name) {
+  PyObject *Found = Py.PyObject_GetAttrString(O, Name);
+  if (!Found)
+    Py.PyErr_Clear();
+  return Ref(Found);
+}
+
 /// The exchange API by which tensors of \p Type give the address that their
-/// data_ptr() would give: a class under the one that offers it may define that
-/// anew, or have no memory (torch's __torch_dispatch__). Null for others.
+/// data_ptr() would give. Null for others: a class under the one that offers
+/// the API may define that method anew, or have its own word in how it is
+/// called (torch's __torch_dispatch__, __torch_function__).
 static const DLPackExchangeAPI *usableAPI(PyObject *Type) {
   const DLPackExchangeAPI *API = exchangeAPI(Type);
   if (!API || !API->dltensor_from_py_object_no_sync)
     return nullptr;
-  Ref Order(Py.PyObject_GetAttrString(Type, "__mro__"));
-  Py_ssize_t Size = Order ? Py.PyTuple_Size(Order.get()) : 0;
+  Ref Order = attribute(Type, "__mro__");
   PyObject *Base = Type;
-  for (Py_ssize_t I = 1; I < Size; ++I) {
+  for (Py_ssize_t I = 1, N = Order ? Py.PyTuple_Size(Order.get()) : 0; I < N;
+       ++I) {
     PyObject *Each = Py.PyTuple_GetItem(Order.get(), I);
     if (exchangeAPI(Each) == API)
       Base = Each;
   }
-  for (const char *Name : {"data_ptr", "__torch_dispatch__"}) {
-    Ref Own(Py.PyObject_GetAttrString(Type, Name));
-    Py.PyErr_Clear();
-    Ref OfBase(Py.PyObject_GetAttrString(Base, Name));
-    Py.PyErr_Clear();
-    if (Own.get() != OfBase.get())
+  if (Base == Type)
+    return API;
+  for (const char *Name : {"data_ptr", "__torch_dispatch__"})
+    if (attribute(Type, Name).get() != attribute(Base, Name).get())
       return nullptr;
-  }
-  return API;
+  // torch's parameters have a built-in function there, which does nothing.
+  Ref Function = attribute(Type, "__torch_function__");
+  return !Function || typeOf(Function.get()) == Py.PyCFunction_Type ? API
+                                                                    : nullptr;
 }
 
 static const DLPackExchangeAPI *findAPI(TritonLaunch &L, PyObject *Type) {

@@ -91,8 +91,10 @@ static void raiseFailure(const ErrorDetail &D) {
 int launchjit::python::deviceOf(const TritonLaunch &L, PyObject *Function) {
   Ref Device(L.Devices ? Py.PyObject_GetItem(L.Devices, Function) : nullptr);
   int64_t Value = 0;
-  if (!Device || !peekInt(Py, Device.get(), Value))
+  if (!Device)
     Py.PyErr_Clear();
+  else if (typeOf(Device.get()) == Py.PyLong_Type)
+    peekInt(Py, Device.get(), Value);
   return static_cast<int>(Value);
 }
 
@@ -438,6 +440,9 @@ static PyObject *callLauncher(PyObject *O, PyObject *const *Args,
     return Py.PyObject_VectorcallMethod(Py.Names._call, All.data(), N + 1,
                                         Names);
   }
+  // Another thread may put another one there meanwhile.
+  Py.Py_IncRef(Native);
+  Ref Hold(Native);
   TritonCall C(*reinterpret_cast<LaunchObject *>(Native)->Launch);
   if (parseLaunch(C, Args))
     return nullptr;
