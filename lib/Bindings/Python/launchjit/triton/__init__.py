@@ -72,9 +72,11 @@ def _launch_metadata(theirs, knobs):
         return hook is None or (type(hook) is chain and not hook.calls)
 
     def launch_metadata(self, grid, stream, *args):
-        if is_silent(runtime.launch_enter_hook) and is_silent(runtime.launch_exit_hook):
-            return None
-        return theirs(self, grid, stream, *args)
+        if not (is_silent(runtime.launch_enter_hook) and is_silent(runtime.launch_exit_hook)):
+            return theirs(self, grid, stream, *args)
+        if chain and self.module is None:
+            self._init_handles()  # as theirs does: another thread may be in the midst of it
+        return None
 
     return launch_metadata
 

@@ -95,6 +95,7 @@ def _expand(types, meta, version):
             yield "nvTmaDesc"
         yield from ["i32"] * rank
         yield from ["i64"] * rank
+    assert next(metas, None) is None, "up to Triton 3.7 there is no tensor descriptor in a tuple"
 
 
 def _leaves(types):
