@@ -63,6 +63,8 @@ def run(case, ours):
     function = case.function
     if function is None:
         function = load(spell(case.expanded or types))
+    elif callable(function):
+        function = function()
 
     def hook(name, what):
         if not callable(what) or type(what).__name__ == "HookChain":
@@ -347,6 +349,8 @@ def shape_cases():
                fault=None if EARLY else "arguments are not counted", right=TypeError)
     yield Case("names of types", ["fp16", "*fp32", "i32"], [1.5, 2**40, 3],
                names=["half", "float", "class"])
+    yield Case("no hidden parameters", ["i32", "*fp32"], [1, 2**40],
+               function=lambda: load("i32, *fp32", hidden=False))
     yield Case("mixed alignment", ["i8", "i64", "i16", "fp64", "u8", "*i8"],
                [1, 2, 3, 4.5, 5, 2**40])
 
