@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 
+import launchjit as lj
 import pytest
 from helpers import JIT, run_python
 
@@ -132,3 +133,28 @@ print("done")
     assert run(cache, code) == "done\n"
     refused = "import launchjit as lj\ntry: lj.cache.clear()\nexcept lj.Error as e: print(e)"
     assert "LAUNCHJIT_CACHE=rw allows it" in run(cache, refused, LAUNCHJIT_CACHE="ro")
+
+
+def test_a_missing_code_generator_is_no_entry_of_another_build(cache, tmp_path):
+    launch(cache)
+    alone = shutil.copy(lj._lib.path, tmp_path)  # without the generator beside it
+    code = """
+import launchjit as lj
+assert lj.cache.verify() == [] and len(lj.cache.entries()) == 2
+try: print(lj.cache.verify(recompile=True))
+except lj.Error as error: print(error)
+"""
+    assert "the code generator cannot be loaded" in run(cache, code, LAUNCHJIT_LIBRARY=alone)
+
+
+def test_a_refused_folder_hides_no_other(cache, tmp_path):
+    launch(cache)
+    layer = shutil.copytree(cache, tmp_path / "layer")
+    layer.chmod(0o770)
+    code = """
+import launchjit as lj
+((path, why),) = lj.cache.verify()
+print(len(lj.cache.entries()), path, why)
+"""
+    assert run(cache, code, LAUNCHJIT_CACHE_PATH=str(layer)).startswith(
+        f"2 {layer} the cache {layer} is refused: others than its owner can write it")
