@@ -12,6 +12,7 @@
 #include "llvm/Support/Format.h"
 #include <cerrno>
 #include <cinttypes>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -100,6 +101,26 @@ bool TraceFile::open() {
   return true;
 }
 
+/// write(2) without the SIGPIPE of a pipe whose reader has left: a trace may
+/// not end the program.
+static ssize_t writeBytes(int FD, StringRef Bytes) {
+  sigset_t Pipe, Pending, Old;
+  sigemptyset(&Pipe);
+  sigaddset(&Pipe, SIGPIPE);
+  sigpending(&Pending);
+  pthread_sigmask(SIG_BLOCK, &Pipe, &Old);
+  ssize_t N = write(FD, Bytes.data(), Bytes.size());
+  int Number = errno;
+  if (N < 0 && Number == EPIPE && !sigismember(&Pending, SIGPIPE)) {
+    timespec AtOnce = {};
+    while (sigtimedwait(&Pipe, nullptr, &AtOnce) < 0 && errno == EINTR)
+      ;
+  }
+  pthread_sigmask(SIG_SETMASK, &Old, nullptr);
+  errno = Number;
+  return N;
+}
+
 void TraceFile::flush() {
   StringRef Rest = Waiting;
   // Beyond this limit write does not fail, it ends the process.
@@ -113,7 +134,7 @@ void TraceFile::flush() {
     Rest = "";
   }
   while (!Rest.empty()) {
-    ssize_t N = write(FD, Rest.data(), Rest.size());
+    ssize_t N = writeBytes(FD, Rest);
     if (N < 0 && errno == EINTR)
       continue;
     if (N < 0) {
@@ -158,7 +179,7 @@ void TraceFile::add(StringRef Category, StringRef Name, uint64_t BeginNs,
     J.attributeObject("args", [&] { Arguments(J); });
   });
   OS.flush();
-  if (Waiting.size() >= MaxWaiting || EndNs - LastFlush >= MaxAgeNs ||
+  if (Waiting.size() >= MaxWaiting || EndNs >= LastFlush + MaxAgeNs ||
       Owner != First) {
     flush();
     LastFlush = EndNs;
