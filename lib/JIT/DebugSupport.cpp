@@ -42,7 +42,8 @@ struct jit_descriptor {
   uint32_t action_flag;
   jit_code_entry *relevant_entry, *first_entry;
 };
-// In LLVM's OrcTargetProcess: a process that has ORC too has one list.
+// In LLVM's OrcTargetProcess: a program that uses ORC too has one list, and no
+// way to ORC's lock (see DebugSupport.h).
 extern jit_descriptor __jit_debug_descriptor;
 void __jit_debug_register_code();
 }
