@@ -7,6 +7,7 @@
 
 #include "launchjit/JIT/DebugSupport.h"
 #include "launchjit/Support/DebugOptions.h"
+#include "launchjit/Support/FileLimit.h"
 #include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
 #include "llvm/ADT/SmallString.h"
@@ -20,7 +21,6 @@
 #include <ctime>
 #include <mutex>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -169,10 +169,7 @@ public:
     if (!Out || Generation != forkGeneration())
       return;
     std::lock_guard<std::mutex> Guard(Lock);
-    // Beyond this limit write does not fail, it ends the process.
-    rlimit Limit;
-    if (getrlimit(RLIMIT_FSIZE, &Limit) == 0 &&
-        Limit.rlim_cur < Out->tell() + 100 + Symbol.size() + Code.size())
+    if (fileSizeLimit() < Out->tell() + 100 + Symbol.size() + Code.size())
       return;
     auto Address = reinterpret_cast<uintptr_t>(Code.data());
     struct {

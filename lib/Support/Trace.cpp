@@ -7,6 +7,7 @@
 
 #include "launchjit/Support/Trace.h"
 #include "launchjit/Support/Environment.h"
+#include "launchjit/Support/FileLimit.h"
 #include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
 #include "llvm/Support/Format.h"
@@ -19,7 +20,6 @@
 #include <fcntl.h>
 #include <mutex>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -123,11 +123,8 @@ static ssize_t writeBytes(int FD, StringRef Bytes) {
 
 void TraceFile::flush() {
   StringRef Rest = Waiting;
-  // Beyond this limit write does not fail, it ends the process.
-  rlimit Limit;
   off_t At = lseek(FD, 0, SEEK_CUR);
-  if (At >= 0 && getrlimit(RLIMIT_FSIZE, &Limit) == 0 &&
-      Limit.rlim_cur < At + Rest.size()) {
+  if (At >= 0 && fileSizeLimit() < At + Rest.size()) {
     log(LogLevel::Warn, "trace",
         "LAUNCHJIT_TRACE ends here: the file size limit (ulimit -f)");
     Closed = true;
