@@ -10,6 +10,7 @@
 #include "launchjit/Support/FileLimit.h"
 #include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
+#include "launchjit/Support/Trace.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -18,7 +19,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include <ctime>
 #include <mutex>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -158,7 +158,7 @@ public:
       uint32_t Magic, Version, Size, Machine, Padding, Process;
       uint64_t Time, Flags;
     } Header = {0x4A695444, 1, sizeof Header, Machine, 0, uint32_t(getpid()),
-                now(),      0};
+                nowNs(),    0};
     static_assert(sizeof Header == 40);
     write(&Header, sizeof Header);
     Out->flush();
@@ -179,7 +179,7 @@ public:
       uint64_t Address, CodeAddress, CodeSize, Index;
     } Load = {0,
               uint32_t(sizeof Load + Symbol.size() + 1 + Code.size()),
-              now(),
+              nowNs(), // perf record -k mono has the same clock
               uint32_t(getpid()),
               uint32_t(syscall(SYS_gettid)),
               Address,
@@ -201,11 +201,6 @@ private:
   static constexpr uint32_t Machine = ELF::EM_AARCH64;
 #endif
 
-  static uint64_t now() {
-    timespec T;
-    clock_gettime(CLOCK_MONOTONIC, &T);
-    return uint64_t(T.tv_sec) * 1000000000 + T.tv_nsec;
-  }
   void write(const void *Bytes, size_t Size) {
     Out->write(static_cast<const char *>(Bytes), Size);
   }
