@@ -78,7 +78,8 @@ def test_one_python_serves_another(cache):
     package = os.path.dirname(os.path.dirname(__import__("launchjit").__file__))
     environment = {**os.environ, "LAUNCHJIT_CACHE": "rw", "LAUNCHJIT_CACHE_DIR": str(cache),
                    "PYTHONPATH": package}
-    for python in other_pythons():
+    others = list(other_pythons())
+    for python in others:
         done = subprocess.run([python, "-c", code], env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert done.returncode == 0, done.stderr
@@ -86,6 +87,8 @@ def test_one_python_serves_another(cache):
     # Nor does a key say which it was.
     for entry in cache.glob("*.stub"):
         assert b"\nabi=" in entry.read_bytes() and b"python=" not in entry.read_bytes()
+    if not others:
+        pytest.skip("no Python of another version is here")
 
 
 def test_modes(cache):
