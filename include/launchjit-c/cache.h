@@ -112,9 +112,10 @@ LJ_API lj_string lj_cache_entry_object(const lj_cache_entry *entry);
  * NUL. */
 LJ_API lj_error *lj_cache_entry_header(const lj_cache_entry *entry,
                                        uint32_t *format, char checksum[33]);
-/* Makes the entry's code anew. LJ_ERROR_UNSUPPORTED for an entry of another
- * version of the library, of LLVM or of another architecture, which this
- * process would not use either. Needs the code generator. */
+/* Makes the entry's code anew. LJ_ERROR_INVALID_ARGUMENT for an entry of
+ * another version of the library, of LLVM or of another architecture, which
+ * this process would not use either; LJ_ERROR_UNSUPPORTED where there is no
+ * code generator. */
 LJ_API lj_error *lj_cache_entry_recompile(const lj_cache_entry *entry,
                                           lj_stub_output output,
                                           lj_buffer *bytes);

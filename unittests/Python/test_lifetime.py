@@ -230,6 +230,29 @@ def test_threads_make_kernels():
     assert len(lj.driver.recorded()) == count * 29
 
 
+def test_threads_ask_for_a_kernels_launch_at_once():
+    count = 8
+    for i in range(20):
+        # A new ABI: whoever makes the launcher lets go of the GIL.
+        kernel = make_kernel(f"i8, struct<{i + 7},1>", name="asked_at_once")
+        start = threading.Barrier(count)
+
+        def work():
+            start.wait()
+            kernel[1](1, bytes(i + 7))
+
+        threads = [threading.Thread(target=work) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(lj.driver.recorded()) == count
+        del kernel
+    gc.collect()
+    assert not [o for o in gc.get_objects()
+                if type(o) is type(len) and o.__name__ == "asked_at_once"]
+
+
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_fork_while_threads_work():
     """Children launch, make launchers, and leave the parent alone."""

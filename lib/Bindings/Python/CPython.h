@@ -295,10 +295,13 @@ inline bool peekInt(const CPython &C, PyObject *O, int64_t &Value) {
 inline bool isInt(PyObject *O) {
   return typeOf(O) == Py.PyLong_Type || hasFlag(O, Py_TPFLAGS_LONG_SUBCLASS);
 }
-inline PyObject *newNone() {
-  Py.Py_IncRef(Py._Py_NoneStruct);
-  return Py._Py_NoneStruct;
+/// A new reference to \p O, which may be null.
+inline PyObject *newReference(PyObject *O) {
+  if (O)
+    Py.Py_IncRef(O);
+  return O;
 }
+inline PyObject *newNone() { return newReference(Py._Py_NoneStruct); }
 /// The end of a tp_dealloc.
 inline void freeObject(PyObject *O) {
   PyObject *Type = typeOf(O);
