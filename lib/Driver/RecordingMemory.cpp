@@ -167,8 +167,8 @@ LJ_ENTRIES {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       return give(Out, A.Owner);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return give(Out, unsigned(A.SeenAt ? CU_MEMORYTYPE_HOST
-                                         : CU_MEMORYTYPE_DEVICE));
+      return give(
+          Out, unsigned(A.SeenAt ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
       // Its answer is for kernels of the current context.
       CUcontext C;

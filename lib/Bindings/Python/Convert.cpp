@@ -85,40 +85,41 @@ int launchjit::python::toAddress(const Subject &S, PyObject *O,
 
 namespace {
 
+/// All that is not a small int, to the low bits of \p Bits.
+int convertAnyInt(StubPythonLaunch *L, PyObject *O, uint64_t &Bits, int64_t Min,
+                  uint64_t Max, uint32_t Slot) {
+  Ref Int(asInt({L->Kernel, Slot}, O));
+  if (!Int)
+    return -1;
+  int64_t Value;
+  Fit F = toSigned(Int.get(), Value);
+  Bits = Value;
+  if (F == Fit::No && Max > static_cast<uint64_t>(INT64_MAX))
+    F = toUnsigned(Int.get(), Bits);
+  else if (F == Fit::Yes &&
+           (Value < Min || (Value > 0 && static_cast<uint64_t>(Value) > Max)))
+    F = Fit::No;
+  if (F == Fit::No)
+    raise({L->Kernel, Slot}, Status::ArgumentRange,
+          valueText(Int.get()) + " does not fit; allowed is " + Twine(Min) +
+              " to " + Twine(Max));
+  return F == Fit::Yes ? 0 : -1;
+}
+
 template <typename T>
 int convertInt(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
   using Limits = std::numeric_limits<T>;
   constexpr int64_t Min = Limits::min();
   constexpr uint64_t Max = Limits::max();
-  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type)) {
-    int64_t Value;
-    if (LLVM_LIKELY(toSigned(O, Value) == Fit::Yes && Value >= Min &&
-                    (Value < 0 || static_cast<uint64_t>(Value) <= Max))) {
-      std::memcpy(To, &Value, sizeof(T)); // little-endian
-      return 0;
-    }
-  }
-  Ref Int(asInt({L->Kernel, Slot}, O));
-  if (!Int)
-    return -1;
+  int64_t Value;
   uint64_t Bits;
-  Fit F;
-  if constexpr (std::is_same_v<T, uint64_t>) {
-    F = toUnsigned(Int.get(), Bits);
-  } else {
-    int64_t Value;
-    F = toSigned(Int.get(), Value);
-    if (F == Fit::Yes && (Value < Min || Value > static_cast<int64_t>(Max)))
-      F = Fit::No;
+  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type && peekInt(Py, O, Value) &&
+                  Value >= Min &&
+                  (Value < 0 || static_cast<uint64_t>(Value) <= Max)))
     Bits = Value;
-  }
-  if (F == Fit::No)
-    raise({L->Kernel, Slot}, Status::ArgumentRange,
-          valueText(Int.get()) + " does not fit; allowed is " + Twine(Min) +
-              " to " + Twine(Max));
-  if (F != Fit::Yes)
+  else if (convertAnyInt(L, O, Bits, Min, Max, Slot))
     return -1;
-  std::memcpy(To, &Bits, sizeof(T));
+  std::memcpy(To, &Bits, sizeof(T)); // little-endian
   return 0;
 }
 
@@ -155,23 +156,29 @@ int convertBool(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
   return F == Fit::Yes ? 0 : -1;
 }
 
+int toDouble(StubPythonLaunch *L, PyObject *O, double &Value, uint32_t Slot) {
+  Value = Py.PyFloat_AsDouble(O);
+  if (LLVM_LIKELY(Value != -1.0 || !Py.PyErr_Occurred()))
+    return 0;
+  if (!isInt(O) || !Py.PyErr_ExceptionMatches(Py.PyExc_OverflowError)) {
+    if (!clearTypeError())
+      return -1;
+    Ref Simple(simpleValue(O));
+    return Simple && (isInt(Simple.get()) ||
+                      typeOf(Simple.get()) == Py.PyFloat_Type)
+               ? toDouble(L, Simple.get(), Value, Slot)
+               : raiseWrongType({L->Kernel, Slot}, "a number", O);
+  }
+  Py.PyErr_Clear();
+  return raise({L->Kernel, Slot}, Status::ArgumentRange,
+               valueText(O) + " does not fit into a float");
+}
+
 template <ParamKind Kind>
 int convertFloat(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
-  double Value = Py.PyFloat_AsDouble(O);
-  if (Value == -1.0 && Py.PyErr_Occurred()) {
-    if (!isInt(O) || !Py.PyErr_ExceptionMatches(Py.PyExc_OverflowError)) {
-      if (!clearTypeError())
-        return -1;
-      Ref Simple(simpleValue(O));
-      return Simple && (isInt(Simple.get()) ||
-                        typeOf(Simple.get()) == Py.PyFloat_Type)
-                 ? convertFloat<Kind>(L, Simple.get(), To, Slot)
-                 : raiseWrongType({L->Kernel, Slot}, "a number", O);
-    }
-    Py.PyErr_Clear();
-    return raise({L->Kernel, Slot}, Status::ArgumentRange,
-                 valueText(O) + " does not fit into a float");
-  }
+  double Value;
+  if (toDouble(L, O, Value, Slot))
+    return -1;
   if (storeFloat(Kind, Value, To))
     return 0;
   return raise({L->Kernel, Slot}, Status::ArgumentRange,

@@ -218,7 +218,7 @@ static Expected<KernelRef> wrapFunction(const TritonLaunch &L, uint64_t Handle,
   if (D.Code == Status::Signature) {
     SignatureOptions Bare = L.Sig.options();
     Bare.Scratch = 0;
-    auto S = Signature::create(L.Sig.parameters().vec(), Bare);
+    auto S = Signature::parse(L.Sig.str(), Bare);
     if (!S)
       return S.takeError();
     Made = Kernel::wrap(Function, L.Name, *S, O);
