@@ -388,7 +388,10 @@ CALLS = [call for cases in (annotated_cases, plain_cases, language_cases, tuple_
 
 
 @pytest.mark.parametrize("call", CALLS, ids=repr)
-def test_call(call):
+def test_call(call, request):
+    if call.name == "descriptor in a tuple" and VERSION in ((3, 5), (3, 6)):
+        # Theirs refuses to be made, by an assertion; ours refuses the call.
+        request.applymarker(pytest.mark.xfail(strict=True, reason="TypeError, not AssertionError"))
     if call.right is None:
         both(call.work)
         return
@@ -811,8 +814,8 @@ def test_thread_without_context():
 def test_threads():
     def work(log):
         kernel, kinds = fresh(three), [2, 3.5, None]
-        for kind in kinds:
-            kernel[(1,)](1000, kind, 7)
+        for kind, value in itertools.product(kinds, [1000, 1008]):  # and a multiple of 16
+            kernel[(1,)](value, kind, 7)
         worlds.recorded()
 
         def launch(thread):
@@ -828,6 +831,30 @@ def test_threads():
         return sorted((launch["parameters"], launch["grid"]) for launch in worlds.recorded())
 
     assert len(both(work).result[1]) == 400
+
+
+@pytest.mark.skipif(VERSION < (3, 5), reason="3.4 has no such hook")
+@pytest.mark.xfail(strict=True, reason="launch_metadata does not load the kernel")
+def test_first_launches_at_once():
+    """A thread that launches a kernel while another one loads it loads it, too."""
+    def work(log):
+        kernel = fresh(two).warmup(2, 3, grid=(1,))
+
+        def launch(grid):
+            worlds.made_driver().set_current_device(0)
+            metadata = kernel.launch_metadata((grid, 1, 1), 0, 2, 3)
+            kernel.run(grid, 1, 1, 0, kernel.function, kernel.packed_metadata, metadata,
+                       knobs().launch_enter_hook, knobs().launch_exit_hook, 2, 3)
+
+        def load(*_):
+            knobs().kernel_load_start_hook.remove(load)
+            log.append(in_thread(lambda: launch(7)))
+
+        with hooks(kernel_load_start_hook=[load]):
+            launch(8)
+
+    result = both(work)
+    assert result.log == [None] and len(result.launches) == 2
 
 
 @pytest.mark.skipif(VERSION < (3, 8), reason="up to 3.7 kernels are not unloaded")
