@@ -31,6 +31,8 @@ static const EnvironmentVariable Variables[] = {
     {"LAUNCHJIT_TRACE", "none",
      "a file, with %p for the process: a trace of builds and launches for "
      "Perfetto"},
+    {"LAUNCHJIT_TRITON", "0",
+     "1: Triton gets its launchers from here; require: or cannot be imported"},
     {"LAUNCHJIT_LOG", "warn",
      "level[:topic,...]: trace, debug, info, warn, error or off"},
 };

@@ -43,7 +43,7 @@ class Case:
     def __init__(self, name, types, args, *, grid=(3, 1, 1), stream=0, meta=None, enter=None,
                  exit=None, expanded=None, fault=None, right=None, allocator=None,
                  profile_allocator=None, kmeta=None, crashes=False, function=None,
-                 by_launch=False):
+                 by_launch=False, names=None):
         self.__dict__.update(locals())
 
     def __repr__(self):
@@ -57,11 +57,14 @@ def run(case, ours):
     log = []
     meta = metadata(**(case.meta or {}))
     types = list(case.types)
-    src = SimpleNamespace(signature=dict(enumerate(types)), constants={},
-                          fn=SimpleNamespace(arg_names=[f"a{i}" for i in range(len(types))]))
+    names = case.names or [f"a{i}" for i in range(len(types))]
+    src = SimpleNamespace(signature=dict(zip(names, types)), constants={},
+                          fn=SimpleNamespace(arg_names=names))
     function = case.function
     if function is None:
         function = load(spell(case.expanded or types))
+    elif callable(function):
+        function = function()
 
     def hook(name, what):
         if not callable(what) or type(what).__name__ == "HookChain":
@@ -264,6 +267,57 @@ def pointer_cases():
 Pair = namedtuple("Pair", "x y")
 
 
+def exchange_cases():
+    """Tensors that tell their address by DLPack's C exchange, faster: the same comes
+    of it as of data_ptr()."""
+    from test_pointers import CPU, CUDA, Tensor
+
+    class Plain(Tensor):
+        __dlpack_c_exchange_api__ = Tensor.__dlpack_c_exchange_api__
+
+        def __init__(self, *args, **named):
+            super().__init__(*args, **named)
+            self.log = []
+
+        def data_ptr(self):
+            if self.error:
+                raise Broken("of the test")
+            return (self.values.data or 0) + self.values.byte_offset
+
+    class Derived(Plain):
+        pass
+
+    class Other(Plain):
+        def data_ptr(self):
+            return 0
+
+    class Dispatching(Plain):
+        def __torch_dispatch__(self):
+            pass
+
+        def data_ptr(self):
+            raise Broken("of the test")
+
+    class Functional(Plain):
+        @classmethod
+        def __torch_function__(cls):
+            pass
+
+    for each in (Plain, Derived, Other, Dispatching, Functional):
+        lost = each is Dispatching and "what data_ptr() raises is lost"
+        yield Case(f"exchange {each.__name__}", ["*fp32", "i32"],
+                   lambda log, each=each: [each(memory()), 5], fault=lost or None, right=Broken,
+                   crashes=bool(lost) and VERSION == (3, 4))
+        yield Case(f"exchange {each.__name__} inside", ["*fp32"] * 2,
+                   lambda log, each=each: [each(memory(), byte_offset=16), each(memory())],
+                   fault=lost or None, right=Broken, crashes=bool(lost) and VERSION == (3, 4))
+    yield Case("exchange on the CPU", ["*fp32"], lambda log: [Plain(2**44, (CPU, 0))])
+    yield Case("exchange pinned", ["*fp32"], lambda log: [Plain(pinned(), (CPU, 0))])
+    yield Case("exchange empty", ["*fp32"], lambda log: [Plain(0, (CUDA, 0))])
+    yield Case("exchange failing", ["*fp32"], lambda log: [Plain(memory(), error=True)],
+               fault="what data_ptr() raises is lost", right=Broken, crashes=VERSION == (3, 4))
+
+
 def tuple_cases():
     nested = [("i32", ("fp32", "constexpr"), "u8")]
     unchecked = None if EARLY else "tuples are not checked"
@@ -297,6 +351,10 @@ def shape_cases():
     yield Case("too many", ["i32"], [1, 2])
     yield Case("too few", ["i32", "i32"], [1], crashes=not EARLY,
                fault=None if EARLY else "arguments are not counted", right=TypeError)
+    yield Case("names of types", ["fp16", "*fp32", "i32"], [1.5, 2**40, 3],
+               names=["half", "float", "class"])
+    yield Case("no hidden parameters", ["i32", "*fp32"], [1, 2**40],
+               function=lambda: load("i32, *fp32", hidden=False))
     yield Case("mixed alignment", ["i8", "i64", "i16", "fp64", "u8", "*i8"],
                [1, 2, 3, 4.5, 5, 2**40])
 
@@ -548,7 +606,8 @@ def descriptor_cases():
     yield Case("a number for a map", ["nvTmaDesc"], [5], enter=lambda _: None)
 
 
-CASES = [case for cases in (integer_cases, float_cases, pointer_cases, tuple_cases, shape_cases,
+CASES = [case for cases in (integer_cases, float_cases, pointer_cases, exchange_cases,
+                            tuple_cases, shape_cases,
                             grid_cases, configuration_cases, hook_cases, scratch_cases,
                             launch_cases, gsan_cases, descriptor_cases) for case in cases()]
 

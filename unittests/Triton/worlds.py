@@ -116,13 +116,13 @@ def packed(meta):
 
 
 @functools.lru_cache(None)
-def load(text):
+def load(text, hidden=True):
     """A kernel with these parameters, and the hidden ones, made of PTX."""
     import launchjit as lj
     from helpers import ptx
 
-    signature = lj.Signature(text, scratch="g" if VERSION < (3, 5) else "gp",
-                             large_parameters=True)
+    scratch = "" if not hidden else "g" if VERSION < (3, 5) else "gp"
+    signature = lj.Signature(text, scratch=scratch, large_parameters=True)
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     call("cuModuleLoadData", ctypes.byref(module), ptx(signature, "kernel") + b"\0")
     call("cuModuleGetFunction", ctypes.byref(function), module, b"kernel")

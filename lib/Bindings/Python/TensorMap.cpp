@@ -17,6 +17,7 @@
 #include "launchjit/Driver/Driver.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace launchjit;
@@ -136,17 +137,18 @@ static SmallVector<T, MaxRank> narrow(ArrayRef<int64_t> Values) {
 // Making maps
 //===----------------------------------------------------------------------===//
 
-static std::string list(StringRef Name, ArrayRef<int64_t> Reversed) {
-  std::string Text = ("\n" + Name + "=[").str();
+static void list(raw_ostream &OS, StringRef Name, ArrayRef<int64_t> Reversed) {
+  OS << "\n" << Name << "=[";
+  ListSeparator Comma;
   for (int64_t Value : llvm::reverse(Reversed))
-    Text += std::to_string(Value) + ", ";
-  return StringRef(Text).rtrim(", ").str() + "]";
+    OS << Comma << Value;
+  OS << "]";
 }
 
 /// Calls \p Encode with the map to fill, and gives what the function gives.
-template <typename Function>
-static PyObject *make(PyObject *To, std::string Kind, const Request &R,
-                      Function Encode) {
+static PyObject *
+make(PyObject *To, const char *Kind, const Request &R,
+     function_ref<CUresult(const Driver &, CUtensorMap *)> Encode) {
   auto Drv = Driver::process();
   if (!Drv) {
     raise(takeDetail(Drv.takeError()));
@@ -166,14 +168,20 @@ static PyObject *make(PyObject *To, std::string Kind, const Request &R,
   if (Result == CUDA_SUCCESS)
     return Object;
   Py.Py_DecRef(Object);
-  raiseTriton(
-      Result, R.Minor >= 6 ? "Failed to create " + Kind + " descriptor" : "",
-      "elemType=" + Twine(R.Type) + " rank=" + Twine(R.rank()) +
-          " global_address=0x" +
-          utohexstr(reinterpret_cast<uintptr_t>(R.Address)) +
-          " elemSize=" + Twine(R.ElementSize) + " swizzle=" + Twine(R.Swizzle) +
-          " padding=" + Twine(R.Padding) + list("shape", R.Shape) +
-          list("strides", R.Strides) + list("blockSize", R.Block));
+  std::string Detail;
+  raw_string_ostream OS(Detail);
+  OS << "elemType=" << R.Type << " rank=" << R.rank() << " global_address=0x"
+     << utohexstr(reinterpret_cast<uintptr_t>(R.Address))
+     << " elemSize=" << R.ElementSize << " swizzle=" << R.Swizzle
+     << " padding=" << R.Padding;
+  list(OS, "shape", R.Shape);
+  list(OS, "strides", R.Strides);
+  list(OS, "blockSize", R.Block);
+  raiseTriton(Result,
+              R.Minor >= 6
+                  ? std::string("Failed to create ") + Kind + " descriptor"
+                  : "",
+              Detail);
   return nullptr;
 }
 

@@ -30,51 +30,60 @@ static std::string describe(const TritonCall &C, uint32_t Slot) {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// An int of any size that 64 bits hold as signed or as unsigned.
-static Fit toBits(PyObject *Int, uint64_t &Bits, bool &IsNegative) {
+namespace {
+/// What an integer of some width may be.
+struct Range {
+  int64_t Min;
+  uint64_t Max;
+  bool TakesIndex;
+};
+} // namespace
+
+/// All that is not a small int: to bits of which the caller takes those it
+/// wants.
+static int convertAnyInteger(const TritonCall &C, PyObject *O, uint64_t &Bits,
+                             const Range &R, uint32_t Slot) {
+  if (!R.TakesIndex && !isInt(O))
+    return raisePlain(Py.PyExc_TypeError, describe(C, Slot) +
+                                              ": expected an int, got " +
+                                              typeName(O));
+  Ref Int(Py.PyNumber_Index(O));
+  if (!Int)
+    return -1;
   int64_t Value;
-  Fit F = toSigned(Int, Value);
-  IsNegative = F == Fit::Yes && Value < 0;
+  Fit F = toSigned(Int.get(), Value);
   Bits = Value;
-  return F == Fit::No ? toUnsigned(Int, Bits) : F;
+  const bool IsNegative = F == Fit::Yes && Value < 0;
+  if (F == Fit::No)
+    F = toUnsigned(Int.get(), Bits);
+  if (F == Fit::Failed)
+    return -1;
+  if (F == Fit::Yes && (IsNegative ? Value >= R.Min : Bits <= R.Max))
+    return 0;
+  return raisePlain(Py.PyExc_OverflowError,
+                    describe(C, Slot) + ": " + valueText(Int.get()) +
+                        " does not fit; allowed is " + Twine(R.Min) + " to " +
+                        Twine(R.Max));
 }
 
 template <typename T>
 static int convertInteger(StubPythonLaunch *L, PyObject *O, void *To,
                           uint32_t Slot) {
-  using Limits = std::numeric_limits<T>;
-  constexpr int64_t Min = std::numeric_limits<std::make_signed_t<T>>::min();
-  constexpr uint64_t Max = std::numeric_limits<std::make_unsigned_t<T>>::max();
-  int64_t Value;
-  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type && peekInt(Py, O, Value) &&
-                  Value >= Min && (Value < 0 || uint64_t(Value) <= Max))) {
-    std::memcpy(To, &Value, sizeof(T)); // little-endian
-    return 0;
-  }
-  const TritonCall &C = tritonCall(L);
   // CPython's own functions, which Triton's launchers call, take __index__ for
   // these types only.
-  constexpr bool IsUnsigned = !Limits::is_signed;
-  bool TakesIndex = !IsUnsigned || (C.Launch.isEarly() && sizeof(T) < 8);
-  if (!TakesIndex && !isInt(O)) {
-    return raisePlain(Py.PyExc_TypeError, describe(C, Slot) +
-                                              ": expected an int, got " +
-                                              typeName(O));
-  }
-  Ref Int(Py.PyNumber_Index(O));
-  if (!Int)
-    return -1;
+  constexpr bool IsSigned = std::is_signed_v<T>;
+  const TritonCall &C = tritonCall(L);
+  const Range R = {std::numeric_limits<std::make_signed_t<T>>::min(),
+                   std::numeric_limits<std::make_unsigned_t<T>>::max(),
+                   IsSigned || (C.Launch.isEarly() && sizeof(T) < 8)};
+  int64_t Value;
   uint64_t Bits;
-  bool IsNegative;
-  Fit F = toBits(Int.get(), Bits, IsNegative);
-  if (F == Fit::Failed)
+  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type && peekInt(Py, O, Value) &&
+                  Value >= R.Min && (Value < 0 || uint64_t(Value) <= R.Max)))
+    Bits = Value;
+  else if (convertAnyInteger(C, O, Bits, R, Slot))
     return -1;
-  if (F == Fit::No || (IsNegative ? int64_t(Bits) < Min : Bits > Max))
-    return raisePlain(Py.PyExc_OverflowError,
-                      describe(C, Slot) + ": " + valueText(Int.get()) +
-                          " does not fit; allowed is " + Twine(Min) + " to " +
-                          Twine(Max));
-  std::memcpy(To, &Bits, sizeof(T));
+  std::memcpy(To, &Bits, sizeof(T)); // little-endian
   return 0;
 }
 
@@ -105,30 +114,38 @@ static int convertFloating(StubPythonLaunch *L, PyObject *O, void *To,
 // Pointers
 //===----------------------------------------------------------------------===//
 
+static Ref attribute(PyObject *O, const char *Name) {
+  PyObject *Found = Py.PyObject_GetAttrString(O, Name);
+  if (!Found)
+    Py.PyErr_Clear();
+  return Ref(Found);
+}
+
 /// The exchange API by which tensors of \p Type give the address that their
-/// data_ptr() would give: a class under the one that offers it may define that
-/// anew, or have no memory (torch's __torch_dispatch__). Null for others.
+/// data_ptr() would give. Null for others: a class under the one that offers
+/// the API may define that method anew, or have its own word in how it is
+/// called (torch's __torch_dispatch__, __torch_function__).
 static const DLPackExchangeAPI *usableAPI(PyObject *Type) {
   const DLPackExchangeAPI *API = exchangeAPI(Type);
   if (!API || !API->dltensor_from_py_object_no_sync)
     return nullptr;
-  Ref Order(Py.PyObject_GetAttrString(Type, "__mro__"));
-  Py_ssize_t Size = Order ? Py.PyTuple_Size(Order.get()) : 0;
+  Ref Order = attribute(Type, "__mro__");
   PyObject *Base = Type;
-  for (Py_ssize_t I = 1; I < Size; ++I) {
+  for (Py_ssize_t I = 1, N = Order ? Py.PyTuple_Size(Order.get()) : 0; I < N;
+       ++I) {
     PyObject *Each = Py.PyTuple_GetItem(Order.get(), I);
     if (exchangeAPI(Each) == API)
       Base = Each;
   }
-  for (const char *Name : {"data_ptr", "__torch_dispatch__"}) {
-    Ref Own(Py.PyObject_GetAttrString(Type, Name));
-    Py.PyErr_Clear();
-    Ref OfBase(Py.PyObject_GetAttrString(Base, Name));
-    Py.PyErr_Clear();
-    if (Own.get() != OfBase.get())
+  if (Base == Type)
+    return API;
+  for (const char *Name : {"data_ptr", "__torch_dispatch__"})
+    if (attribute(Type, Name).get() != attribute(Base, Name).get())
       return nullptr;
-  }
-  return API;
+  // torch's parameters have a built-in function there, which does nothing.
+  Ref Function = attribute(Type, "__torch_function__");
+  return !Function || typeOf(Function.get()) == Py.PyCFunction_Type ? API
+                                                                    : nullptr;
 }
 
 static const DLPackExchangeAPI *findAPI(TritonLaunch &L, PyObject *Type) {

@@ -91,8 +91,10 @@ static void raiseFailure(const ErrorDetail &D) {
 int launchjit::python::deviceOf(const TritonLaunch &L, PyObject *Function) {
   Ref Device(L.Devices ? Py.PyObject_GetItem(L.Devices, Function) : nullptr);
   int64_t Value = 0;
-  if (!Device || !peekInt(Py, Device.get(), Value))
+  if (!Device)
     Py.PyErr_Clear();
+  else if (typeOf(Device.get()) == Py.PyLong_Type)
+    peekInt(Py, Device.get(), Value);
   return static_cast<int>(Value);
 }
 
@@ -204,6 +206,32 @@ static void addAttributes(const TritonCall &C, const int Cluster[3],
   }
 }
 
+/// A kernel that somebody else than Triton compiled, as one of PTX, has no
+/// hidden parameters: the driver reads none of those that it is given for them.
+static Expected<KernelRef> wrapFunction(const TritonLaunch &L, uint64_t Handle,
+                                        const KernelOptions &O) {
+  auto Function = reinterpret_cast<CUfunction>(Handle);
+  auto Made = Kernel::wrap(Function, L.Name, L.Sig, O);
+  if (Made)
+    return Made;
+  ErrorDetail D = takeDetail(Made.takeError());
+  if (D.Code == Status::Signature) {
+    SignatureOptions Bare = L.Sig.options();
+    Bare.Scratch = 0;
+    auto S = Signature::create(L.Sig.parameters().vec(), Bare);
+    if (!S)
+      return S.takeError();
+    Made = Kernel::wrap(Function, L.Name, *S, O);
+    if (Made)
+      return Made;
+    consumeError(Made.takeError());
+  } else if (!Handle) {
+    D.Code = Status::Cuda;
+    D.Cuda = CUDA_ERROR_INVALID_HANDLE;
+  }
+  return makeError(std::move(D));
+}
+
 /// A new plan for what the call was given; null with an exception.
 static std::unique_ptr<TritonPlan> makePlan(const TritonCall &C,
                                             uint64_t Handle) {
@@ -231,16 +259,10 @@ static std::unique_ptr<TritonPlan> makePlan(const TritonCall &C,
   O.NonPortableCluster = !HasDims && C.Config[1] == 16;
   addAttributes(C, Cluster, O.Attributes);
   void *ThreadState = Py.PyEval_SaveThread();
-  auto Made =
-      Kernel::wrap(reinterpret_cast<CUfunction>(Handle), L.Name, L.Sig, O);
+  auto Made = wrapFunction(L, Handle, O);
   Py.PyEval_RestoreThread(ThreadState);
   if (!Made) {
-    ErrorDetail D = takeDetail(Made.takeError());
-    if (D.Code == Status::InvalidArgument && !Handle) {
-      D.Code = Status::Cuda;
-      D.Cuda = CUDA_ERROR_INVALID_HANDLE;
-    }
-    raiseFailure(D);
+    raiseFailure(takeDetail(Made.takeError()));
     return nullptr;
   }
   P->TheKernel = *Made;
@@ -363,7 +385,7 @@ static PyObject *launchTriton(StubPythonLaunch *L, void *Buffer) {
   return callHook(C, C.Exit) ? nullptr : newNone();
 }
 
-static StubTable TritonTable;
+static StubTable TritonTable = {nullptr, nullptr, nullptr, nullptr};
 
 void launchjit::python::fillTritonTable() {
   fillTritonConversions(TritonTable);
@@ -438,6 +460,9 @@ static PyObject *callLauncher(PyObject *O, PyObject *const *Args,
     return Py.PyObject_VectorcallMethod(Py.Names._call, All.data(), N + 1,
                                         Names);
   }
+  // Another thread may put another one there meanwhile.
+  Py.Py_IncRef(Native);
+  Ref Hold(Native);
   TritonCall C(*reinterpret_cast<LaunchObject *>(Native)->Launch);
   if (parseLaunch(C, Args))
     return nullptr;

@@ -6,6 +6,7 @@ Imported by launchjit_triton.pth where LAUNCHJIT_TRITON is set, and by
 `python -m launchjit.triton`. Imports neither Triton nor launchjit by itself.
 """
 
+import importlib.util
 import os
 import sys
 
@@ -22,11 +23,9 @@ class _Finder:
     def find_spec(self, name, path=None, target=None):
         if name not in self._left:
             return None
-        for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(name, path, target)
-            if spec is not None:
-                break
-        else:
+        self._left.discard(name)  # the other finders ask this one, too
+        spec = importlib.util.find_spec(name)
+        if spec is None:
             return None
         loader = spec.loader
         run = loader.exec_module
@@ -39,7 +38,6 @@ class _Finder:
         return spec
 
     def _loaded(self, module):
-        self._left.discard(module.__name__)
         try:
             from launchjit.triton import _patch
 
@@ -51,7 +49,7 @@ class _Finder:
             import warnings
 
             warnings.warn(f"Triton is left as it is: {error}", RuntimeWarning, stacklevel=2)
-        if not self._left:
+        if not self._left and self in sys.meta_path:
             sys.meta_path.remove(self)
 
 
@@ -59,6 +57,8 @@ def enable(require=False):
     """From now on an import of Triton gets launchjit.triton installed. Where that
     cannot be (an unknown version of Triton, say), the import fails if required;
     otherwise Triton is left as it is, with a warning."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
     if _MODULES.isdisjoint(sys.modules):
         sys.meta_path.insert(0, _Finder(require))
     else:

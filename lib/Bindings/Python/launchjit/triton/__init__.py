@@ -63,17 +63,20 @@ def _find_libcuda() -> list[str]:
             if folder and os.path.exists(os.path.join(folder, "libcuda.so.1"))]
 
 
-def _launch_metadata(theirs, runtime):
+def _launch_metadata(theirs, knobs):
     """CompiledKernel.launch_metadata that builds nothing when nobody listens."""
+    runtime = knobs.runtime
+    chain = getattr(knobs, "HookChain", None)  # since 3.5
 
     def is_silent(hook):
-        return hook is None or (type(hook).__name__ == "HookChain"
-                                and type(hook).__module__ == "triton.knobs" and not hook.calls)
+        return hook is None or (type(hook) is chain and not hook.calls)
 
     def launch_metadata(self, grid, stream, *args):
-        if is_silent(runtime.launch_enter_hook) and is_silent(runtime.launch_exit_hook):
-            return None
-        return theirs(self, grid, stream, *args)
+        if not (is_silent(runtime.launch_enter_hook) and is_silent(runtime.launch_exit_hook)):
+            return theirs(self, grid, stream, *args)
+        if chain and self.module is None:
+            self._init_handles()  # as theirs does: another thread may be in the midst of it
+        return None
 
     return launch_metadata
 
@@ -86,7 +89,7 @@ def _patch(module, treat_as=None) -> None:
             kernel = module.CompiledKernel
             if (kernel, "launch_metadata") not in _originals:
                 _replace(kernel, "launch_metadata",
-                         _launch_metadata(kernel.launch_metadata, module.knobs.runtime))
+                         _launch_metadata(kernel.launch_metadata, module.knobs))
             return
         if (module, "CudaLauncher") in _originals:
             return

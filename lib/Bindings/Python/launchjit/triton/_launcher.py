@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import re
 
+from .._errors import SignatureError
 from .._lib import pylib
 from ..signature import Signature
 
@@ -36,10 +38,14 @@ def _spell(type) -> str:
 def _make_native(types, version, name="kernel", cooperative=False, pdl=False, names=()):
     """The native callable for kernels of these types, which are expanded."""
     spelled = [_spell(type) for type in types]
-    if len(names) == len(spelled) and all(isinstance(n, str) and n.isidentifier() for n in names):
-        spelled = [f"{name}: {type}" for name, type in zip(names, spelled)]
-    signature = Signature(", ".join(spelled), scratch="g" if version < (3, 5) else "gp",
-                          large_parameters=True)
+    parse = functools.partial(Signature, scratch="g" if version < (3, 5) else "gp",
+                              large_parameters=True)
+    try:
+        # Names are for messages; one may be a type's in our grammar, as `half` is.
+        signature = parse(", ".join(f"{name}: {type}"
+                                    for name, type in itertools.zip_longest(names, spelled)))
+    except SignatureError:
+        signature = parse(", ".join(spelled))
     chain = None
     if version >= (3, 5):
         from triton.knobs import HookChain as chain
@@ -89,6 +95,7 @@ def _expand(types, meta, version):
             yield "nvTmaDesc"
         yield from ["i32"] * rank
         yield from ["i64"] * rank
+    assert next(metas, None) is None, "up to Triton 3.7 there is no tensor descriptor in a tuple"
 
 
 def _leaves(types):
