@@ -388,10 +388,7 @@ CALLS = [call for cases in (annotated_cases, plain_cases, language_cases, tuple_
 
 
 @pytest.mark.parametrize("call", CALLS, ids=repr)
-def test_call(call, request):
-    if call.name == "descriptor in a tuple" and VERSION in ((3, 5), (3, 6)):
-        # Theirs refuses to be made, by an assertion; ours refuses the call.
-        request.applymarker(pytest.mark.xfail(strict=True, reason="TypeError, not AssertionError"))
+def test_call(call):
     if call.right is None:
         both(call.work)
         return
@@ -834,7 +831,6 @@ def test_threads():
 
 
 @pytest.mark.skipif(VERSION < (3, 5), reason="3.4 has no such hook")
-@pytest.mark.xfail(strict=True, reason="launch_metadata does not load the kernel")
 def test_first_launches_at_once():
     """A thread that launches a kernel while another one loads it loads it, too."""
     def work(log):
