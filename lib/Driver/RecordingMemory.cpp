@@ -60,6 +60,9 @@ LJ_ENTRIES {
       CUtensorMapL2promotion Promotion, CUtensorMapFloatOOBfill Fill) {
     SmallVector<uint64_t> All = {Interleave, Swizzle, Promotion, Fill};
     if (Rank && Rank <= 5) {
+      if (any_of(ArrayRef(Box, Rank),
+                 [](cuuint32_t Size) { return !Size || Size > 256; }))
+        return CUDA_ERROR_INVALID_VALUE;
       All.append(Strides, Strides + Rank - 1);
       All.append(Box, Box + Rank);
       All.append(ElementStrides, ElementStrides + Rank);

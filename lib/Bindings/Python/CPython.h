@@ -79,7 +79,7 @@ enum : int {
   METH_O = 8,
   METH_FASTCALL = 0x80,
 };
-enum : int { T_OBJECT = 6, T_PYSSIZET = 19, READONLY = 1 };
+enum : int { T_OBJECT = 6, T_BOOL = 14, T_PYSSIZET = 19, READONLY = 1 };
 enum : int {
   Py_mp_subscript = 5,
   Py_tp_call = 50,
@@ -99,6 +99,7 @@ enum : unsigned long {
   Py_TPFLAGS_LONG_SUBCLASS = 1ul << 24,
   Py_TPFLAGS_LIST_SUBCLASS = 1ul << 25,
   Py_TPFLAGS_TUPLE_SUBCLASS = 1ul << 26,
+  Py_TPFLAGS_BYTES_SUBCLASS = 1ul << 27,
   Py_TPFLAGS_UNICODE_SUBCLASS = 1ul << 28,
 };
 
