@@ -40,8 +40,9 @@ LJ_API lj_error *lj_cache_get_info(lj_cache_info *info);
  * process. */
 LJ_API lj_error *lj_cache_layer(size_t index, lj_string *directory);
 
-/* What the process's store, a host's own included, did so far in this
- * process. */
+/* What the store in force, the cache or a host's own, did so far in this
+ * process. Each store has its own numbers: lj_set_cache_store begins with new
+ * ones, or goes back to the cache's. */
 typedef struct lj_cache_stats {
   size_t struct_size; /* set by the caller: sizeof(lj_cache_stats) */
   uint64_t hits;
@@ -60,9 +61,12 @@ typedef struct lj_cache_file {
   size_t struct_size;  /* set by the caller: sizeof(lj_cache_file) */
   lj_string directory; /* the cache that it is in */
   lj_string path;
-  lj_string key;     /* 32 hexadecimal digits */
-  uint64_t bytes;    /* of the file */
-  int64_t last_used; /* seconds since the epoch, to within an hour */
+  lj_string key;  /* 32 hexadecimal digits */
+  uint64_t bytes; /* of the file */
+  /* Seconds since the epoch, to within an hour; kept up in the user's own
+   * cache alone, where that is LJ_CACHE_READ_WRITE. Elsewhere, when the file
+   * was written. */
+  int64_t last_used;
 } lj_cache_file;
 
 /* Some entries, as they were when the listing was made. */
@@ -112,9 +116,10 @@ LJ_API lj_string lj_cache_entry_object(const lj_cache_entry *entry);
  * NUL. */
 LJ_API lj_error *lj_cache_entry_header(const lj_cache_entry *entry,
                                        uint32_t *format, char checksum[33]);
-/* Makes the entry's code anew. LJ_ERROR_UNSUPPORTED for an entry of another
- * version of the library, of LLVM or of another architecture, which this
- * process would not use either. Needs the code generator. */
+/* Makes the entry's code anew. LJ_ERROR_INVALID_ARGUMENT for an entry of
+ * another version of the library, of LLVM or of another architecture, which
+ * this process would not use either; LJ_ERROR_UNSUPPORTED where there is no
+ * code generator. */
 LJ_API lj_error *lj_cache_entry_recompile(const lj_cache_entry *entry,
                                           lj_stub_output output,
                                           lj_buffer *bytes);
@@ -138,7 +143,8 @@ typedef struct lj_cache_store {
 } lj_cache_store;
 
 /* Null restores the cache. A thread that is making a launcher may use the old
- * store for that one still. */
+ * store for that one still, so its functions and `context` must stay valid for
+ * the rest of the process's life. */
 LJ_API lj_error *lj_set_cache_store(const lj_cache_store *store);
 
 #ifdef __cplusplus

@@ -30,7 +30,10 @@ typedef struct lj_launch_info {
   /* The launch itself without its observers, CLOCK_MONOTONIC, nanoseconds; 0
    * where there was none, or not yet. */
   uint64_t begin_ns, end_ns;
-  const lj_error *error; /* why nothing was launched; null where it was */
+  /* In exit: why nothing was launched; or, though it was, the error of an exit
+   * that came before: what LAUNCHJIT_DEBUG=sync found wrong in the kernel, what
+   * a Python hook raised. Null where all went well. */
+  const lj_error *error;
 } lj_launch_info;
 
 /* Called before each launch: 0, or an lj_status, which stops the launch and is
@@ -54,8 +57,10 @@ LJ_API lj_error *lj_add_launch_observer(lj_launch_enter enter,
 
 /* The functions may be called until this returns and never after: it waits for
  * those that run in other threads, so the caller must not hold what they wait
- * for (a lock, Python's GIL). Called from an observer it does not wait. Gives
- * the handle up; null is accepted. */
+ * for (a lock, Python's GIL). It may be called from an observer, the removed
+ * one's own functions included, but does not wait there: calls in other threads
+ * and the caller's own may go on, so `context` must outlive them. Gives the
+ * handle up; null is accepted. */
 LJ_API void lj_remove_launch_observer(lj_launch_observer *observer);
 
 /* A new handle of the kernel's signature. */

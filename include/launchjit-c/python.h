@@ -65,8 +65,9 @@ LJ_API struct _object *lj_python_batch(struct _object *batch_class,
 
 /* A new reference to the base class of launchjit.triton's launcher: called as
  * Triton calls a launcher, it launches by its attribute `_native`, one of
- * lj_python_triton_launch; without it, it calls its method `_call` with the
- * same arguments. Null before lj_python_initialize. */
+ * lj_python_triton_launch that is set once, while `_direct` is true; else it
+ * calls its method `_call` with the same arguments. Null before
+ * lj_python_initialize. */
 LJ_API struct _object *lj_python_triton_base(void);
 /* A new reference to a callable that launches kernels of a signature as Triton
  * 3.`minor` (4 to 9) does: (gridX, gridY, gridZ, stream, function, cooperative,

@@ -44,10 +44,11 @@ struct _object *lj_python_batch(struct _object *batch_class,
 
 struct _object *lj_python_triton_base(void) { return pythonTritonBase(); }
 
-struct _object *
-lj_python_triton_launch(const lj_signature *signature, const char *name,
-                        unsigned minor, bool cooperative, bool pdl,
-                        struct _object *devices, struct _object *hook_chain) {
+struct _object *lj_python_triton_launch(const lj_signature *signature,
+                                        const char *name, unsigned minor,
+                                        bool cooperative, bool pdl,
+                                        struct _object *devices,
+                                        struct _object *hook_chain) {
   return pythonTritonLaunch(signature->S, name, {minor, cooperative, pdl},
                             devices, hook_chain);
 }

@@ -8,6 +8,7 @@
 #include "launchjit/Cache/ObjectCache.h"
 #include "launchjit/Cache/Entry.h"
 #include "launchjit/Support/Error.h"
+#include "launchjit/Support/FileLimit.h"
 #include "launchjit/Support/Fork.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,7 +22,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -299,13 +299,12 @@ Expected<int> ObjectCache::openOrMakeOwn() const {
 
 Error ObjectCache::publish(StringRef Name, ArrayRef<char> Entry) const {
   const FileCalls &Calls = *Options.Calls;
-  // Beyond this limit write does not fail, it ends the process.
-  rlimit Limit;
-  if (getrlimit(RLIMIT_FSIZE, &Limit) == 0 && Limit.rlim_cur < Entry.size())
+  uint64_t Limit = fileSizeLimit();
+  if (Limit < Entry.size())
     return makeError(Status::IO, "cannot write to the cache " +
                                      Options.Directory +
                                      ": the file size limit (ulimit -f) is " +
-                                     Twine(Limit.rlim_cur) + " bytes");
+                                     Twine(Limit) + " bytes");
   auto Dir = openOrMakeOwn();
   if (!Dir)
     return Dir.takeError();

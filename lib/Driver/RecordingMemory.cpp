@@ -60,6 +60,9 @@ LJ_ENTRIES {
       CUtensorMapL2promotion Promotion, CUtensorMapFloatOOBfill Fill) {
     SmallVector<uint64_t> All = {Interleave, Swizzle, Promotion, Fill};
     if (Rank && Rank <= 5) {
+      if (any_of(ArrayRef(Box, Rank),
+                 [](cuuint32_t Size) { return !Size || Size > 256; }))
+        return CUDA_ERROR_INVALID_VALUE;
       All.append(Strides, Strides + Rank - 1);
       All.append(Box, Box + Rank);
       All.append(ElementStrides, ElementStrides + Rank);
@@ -167,8 +170,8 @@ LJ_ENTRIES {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       return give(Out, A.Owner);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return give(Out, unsigned(A.SeenAt ? CU_MEMORYTYPE_HOST
-                                         : CU_MEMORYTYPE_DEVICE));
+      return give(
+          Out, unsigned(A.SeenAt ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
       // Its answer is for kernels of the current context.
       CUcontext C;

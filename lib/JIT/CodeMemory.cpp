@@ -7,6 +7,7 @@
 
 #include "launchjit/JIT/CodeMemory.h"
 #include "launchjit/Support/Error.h"
+#include "launchjit/Support/FileLimit.h"
 #include "launchjit/Support/Fork.h"
 #include "llvm/ExecutionEngine/JITLink/JITLink.h"
 #include "llvm/Support/MathExtras.h"
@@ -14,7 +15,6 @@
 #include <cstring>
 #include <linux/membarrier.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -105,9 +105,7 @@ private:
   explicit Slab(size_t Bytes) : Bytes(Bytes) { Free.emplace(0, Bytes); }
 
   Error map(int FD) {
-    // Beyond this limit ftruncate does not fail, it ends the process.
-    rlimit Limit;
-    if (getrlimit(RLIMIT_FSIZE, &Limit) == 0 && Limit.rlim_cur < Bytes) {
+    if (fileSizeLimit() < Bytes) {
       errno = EFBIG;
       return refused("the file size limit (ulimit -f)");
     }

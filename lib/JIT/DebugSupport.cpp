@@ -7,8 +7,10 @@
 
 #include "launchjit/JIT/DebugSupport.h"
 #include "launchjit/Support/DebugOptions.h"
+#include "launchjit/Support/FileLimit.h"
 #include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
+#include "launchjit/Support/Trace.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,10 +19,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include <ctime>
 #include <mutex>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,7 +42,8 @@ struct jit_descriptor {
   uint32_t action_flag;
   jit_code_entry *relevant_entry, *first_entry;
 };
-// In LLVM's OrcTargetProcess: a process that has ORC too has one list.
+// In LLVM's OrcTargetProcess: a program that uses ORC too has one list, and no
+// way to ORC's lock (see DebugSupport.h).
 extern jit_descriptor __jit_debug_descriptor;
 void __jit_debug_register_code();
 }
@@ -157,7 +158,7 @@ public:
       uint32_t Magic, Version, Size, Machine, Padding, Process;
       uint64_t Time, Flags;
     } Header = {0x4A695444, 1, sizeof Header, Machine, 0, uint32_t(getpid()),
-                now(),      0};
+                nowNs(),    0};
     static_assert(sizeof Header == 40);
     write(&Header, sizeof Header);
     Out->flush();
@@ -168,10 +169,7 @@ public:
     if (!Out || Generation != forkGeneration())
       return;
     std::lock_guard<std::mutex> Guard(Lock);
-    // Beyond this limit write does not fail, it ends the process.
-    rlimit Limit;
-    if (getrlimit(RLIMIT_FSIZE, &Limit) == 0 &&
-        Limit.rlim_cur < Out->tell() + 100 + Symbol.size() + Code.size())
+    if (fileSizeLimit() < Out->tell() + 100 + Symbol.size() + Code.size())
       return;
     auto Address = reinterpret_cast<uintptr_t>(Code.data());
     struct {
@@ -181,7 +179,7 @@ public:
       uint64_t Address, CodeAddress, CodeSize, Index;
     } Load = {0,
               uint32_t(sizeof Load + Symbol.size() + 1 + Code.size()),
-              now(),
+              nowNs(), // perf record -k mono has the same clock
               uint32_t(getpid()),
               uint32_t(syscall(SYS_gettid)),
               Address,
@@ -203,11 +201,6 @@ private:
   static constexpr uint32_t Machine = ELF::EM_AARCH64;
 #endif
 
-  static uint64_t now() {
-    timespec T;
-    clock_gettime(CLOCK_MONOTONIC, &T);
-    return uint64_t(T.tv_sec) * 1000000000 + T.tv_nsec;
-  }
   void write(const void *Bytes, size_t Size) {
     Out->write(static_cast<const char *>(Bytes), Size);
   }

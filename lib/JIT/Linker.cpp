@@ -51,10 +51,6 @@ static Expected<std::unique_ptr<LinkGraph>> readObject(MemoryBufferRef Object) {
 #endif
 }
 
-/// Whether a graph is that of a stub: one block of code and nothing else. A
-/// cached object may be anything, and the linker takes much on trust.
-static bool isStub(LinkGraph &G, StringRef Symbol);
-
 static StringRef nameOf(const Symbol &S) {
 #if LLVM_VERSION_MAJOR >= 20
   return S.hasName() ? *S.getName() : StringRef();
@@ -63,7 +59,9 @@ static StringRef nameOf(const Symbol &S) {
 #endif
 }
 
-bool isStub(LinkGraph &G, StringRef Name) {
+/// Whether a graph is that of a stub: one block of code and nothing else. A
+/// cached object may be anything, and the linker takes much on trust.
+static bool isStub(LinkGraph &G, StringRef Name) {
   const Block *Code = nullptr;
   for (Section &S : G.sections())
     for (const Block *B : S.blocks()) {

@@ -160,14 +160,6 @@ Error Batch::follow() {
   return Error::success();
 }
 
-/// Whether the launch is to become part of a graph of the caller's.
-static bool isCapturing(const Driver &Drv, CUstream Stream) {
-  CUstreamCaptureStatus Capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-  return Stream && Drv.cuStreamIsCapturing &&
-         Drv.cuStreamIsCapturing(Stream, &Capturing) == CUDA_SUCCESS &&
-         Capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-}
-
 Error Batch::launch(CUstream Stream) {
   ForkShield Shield;
   std::lock_guard<std::mutex> Guard(Lock);

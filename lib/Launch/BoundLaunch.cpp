@@ -57,21 +57,22 @@ Error BoundLaunch::set(size_t Index, const Value &V) {
 // Launching, and captures
 //===----------------------------------------------------------------------===//
 
+bool launchjit::isCapturing(const Driver &Drv, CUstream Stream) {
+  // The legacy stream cannot be captured. Of others the question takes 0.02 us,
+  // which a launch that nobody asked to bind does not pay.
+  CUstreamCaptureStatus Status;
+  return reinterpret_cast<uintptr_t>(Stream) >
+             reinterpret_cast<uintptr_t>(CU_STREAM_LEGACY) &&
+         Drv.cuStreamIsCapturing &&
+         Drv.cuStreamIsCapturing(Stream, &Status) == CUDA_SUCCESS &&
+         Status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
 int BoundLaunch::launch(CUstream On) {
   if (int Failed = launchFromDevice(Data, Grid[0], Grid[1], Grid[2], On,
                                     Buffer.data(), Device, DeviceSlot))
     return Failed;
-  // The legacy stream cannot be captured. Of others the question takes 0.02 us,
-  // which a launch that nobody asked to bind does not pay.
-  if (reinterpret_cast<uintptr_t>(On) <=
-          reinterpret_cast<uintptr_t>(CU_STREAM_LEGACY) ||
-      isEmpty())
-    return 0;
-  const Driver &Drv = *Data->State->driver();
-  CUstreamCaptureStatus Capturing;
-  if (LLVM_UNLIKELY(Drv.cuStreamIsCapturing &&
-                    Drv.cuStreamIsCapturing(On, &Capturing) == CUDA_SUCCESS &&
-                    Capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE))
+  if (!isEmpty() && LLVM_UNLIKELY(isCapturing(*Data->State->driver(), On)))
     rememberNode(On);
   return 0;
 }

@@ -80,7 +80,7 @@ Expected<SmallVector<char, 0>> launchjit::emitStub(StringRef KeyText,
                                                    StubOutput Output) {
   // What cannot be read was written by another version.
   auto Foreign = [](Error E) {
-    return makeError(Status::Unsupported,
+    return makeError(Status::InvalidArgument,
                      "this build would not use the entry: " +
                          takeDetail(std::move(E)).Message);
   };
@@ -98,7 +98,7 @@ Expected<SmallVector<char, 0>> launchjit::emitStub(StringRef KeyText,
   StringRef(Ours).split(OurLines, '\n');
   for (auto [Line, OurLine] : zip_equal(Lines, OurLines))
     if (Line != OurLine)
-      return makeError(Status::Unsupported,
+      return makeError(Status::InvalidArgument,
                        "this build would not use the entry: its key has " +
                            Line + ", here it is " + OurLine);
   return emitStub(*A, Fields->Entry, Fields->Contract, Output);

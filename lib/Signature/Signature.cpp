@@ -216,3 +216,10 @@ std::string Signature::str() const {
   }
   return Out;
 }
+
+Signature::Signature() = default;
+Signature::Signature(const Signature &) = default;
+Signature::Signature(Signature &&) = default;
+Signature &Signature::operator=(const Signature &) = default;
+Signature &Signature::operator=(Signature &&) = default;
+Signature::~Signature() = default;

@@ -7,18 +7,19 @@
 
 #include "launchjit/Support/Trace.h"
 #include "launchjit/Support/Environment.h"
+#include "launchjit/Support/FileLimit.h"
 #include "launchjit/Support/Fork.h"
 #include "launchjit/Support/Log.h"
 #include "llvm/Support/Format.h"
 #include <cerrno>
 #include <cinttypes>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <mutex>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -100,20 +101,37 @@ bool TraceFile::open() {
   return true;
 }
 
+/// write(2) without the SIGPIPE of a pipe whose reader has left: a trace may
+/// not end the program.
+static ssize_t writeBytes(int FD, StringRef Bytes) {
+  sigset_t Pipe, Pending, Old;
+  sigemptyset(&Pipe);
+  sigaddset(&Pipe, SIGPIPE);
+  sigpending(&Pending);
+  pthread_sigmask(SIG_BLOCK, &Pipe, &Old);
+  ssize_t N = write(FD, Bytes.data(), Bytes.size());
+  int Number = errno;
+  if (N < 0 && Number == EPIPE && !sigismember(&Pending, SIGPIPE)) {
+    timespec AtOnce = {};
+    while (sigtimedwait(&Pipe, nullptr, &AtOnce) < 0 && errno == EINTR)
+      ;
+  }
+  pthread_sigmask(SIG_SETMASK, &Old, nullptr);
+  errno = Number;
+  return N;
+}
+
 void TraceFile::flush() {
   StringRef Rest = Waiting;
-  // Beyond this limit write does not fail, it ends the process.
-  rlimit Limit;
   off_t At = lseek(FD, 0, SEEK_CUR);
-  if (At >= 0 && getrlimit(RLIMIT_FSIZE, &Limit) == 0 &&
-      Limit.rlim_cur < At + Rest.size()) {
+  if (At >= 0 && fileSizeLimit() < At + Rest.size()) {
     log(LogLevel::Warn, "trace",
         "LAUNCHJIT_TRACE ends here: the file size limit (ulimit -f)");
     Closed = true;
     Rest = "";
   }
   while (!Rest.empty()) {
-    ssize_t N = write(FD, Rest.data(), Rest.size());
+    ssize_t N = writeBytes(FD, Rest);
     if (N < 0 && errno == EINTR)
       continue;
     if (N < 0) {
@@ -158,7 +176,7 @@ void TraceFile::add(StringRef Category, StringRef Name, uint64_t BeginNs,
     J.attributeObject("args", [&] { Arguments(J); });
   });
   OS.flush();
-  if (Waiting.size() >= MaxWaiting || EndNs - LastFlush >= MaxAgeNs ||
+  if (Waiting.size() >= MaxWaiting || EndNs >= LastFlush + MaxAgeNs ||
       Owner != First) {
     flush();
     LastFlush = EndNs;

@@ -51,6 +51,7 @@ launchjit::bench::repeated(benchmark::internal::Benchmark *B, int Repetitions,
                            benchmark::TimeUnit Unit) {
   return B->Repetitions(Repetitions)
       ->ReportAggregatesOnly()
+      ->DisplayAggregatesOnly(false) // ours shows single runs that failed
       ->ComputeStatistics("min",
                           [](const std::vector<double> &V) {
                             return *std::min_element(V.begin(), V.end());
@@ -65,6 +66,7 @@ namespace {
 struct Figure {
   double Min = 0, Median = 0;
   std::map<std::string, double> Counters; ///< Medians.
+  bool Failed = false; ///< One of its runs did: the rest means nothing.
 };
 
 class Collector final : public benchmark::ConsoleReporter {
@@ -72,7 +74,6 @@ public:
   Collector() : ConsoleReporter(OO_Tabular) {}
 
   std::map<std::string, Figure> Figures;
-  bool Failed = false;
 
   void ReportRuns(const std::vector<Run> &Runs) override {
     std::vector<Run> Shown;
@@ -89,10 +90,10 @@ public:
         F.Median = Nanoseconds;
         for (const auto &[Name, Value] : R.counters)
           F.Counters[Name] = Value;
-      } else if (R.run_type == Run::RT_Aggregate)
+      } else if (R.run_type == Run::RT_Aggregate || !R.error_occurred)
         continue;
-      else // Single runs are reported when they failed.
-        Failed = true;
+      else
+        F.Failed = true;
       Shown.push_back(R);
     }
     if (!Shown.empty())
@@ -148,6 +149,10 @@ void printGoals(const std::map<std::string, Figure> &Figures) {
     auto Over = G.Over ? Figures.find(G.Over) : At;
     if (At == Figures.end() || Over == Figures.end())
       continue;
+    if (At->second.Failed || Over->second.Failed) {
+      std::printf("%-40s %38.0f  FAILED\n", G.What, G.Nanoseconds);
+      continue;
+    }
     Figure F = At->second;
     if (G.Over) {
       F.Min -= Over->second.Min;
@@ -193,6 +198,10 @@ void printBounds(const std::map<std::string, Figure> &Figures) {
     auto At = Figures.find(B.Benchmark);
     if (At == Figures.end())
       continue;
+    if (At->second.Failed) {
+      std::printf("%-46s %12s %12.0f  FAILED\n", B.What, "", B.Most);
+      continue;
+    }
     double Value = At->second.Counters.at(B.Counter);
     std::printf("%-46s %12.2f", B.What, Value);
     if (B.Most)
@@ -234,5 +243,6 @@ int main(int Count, char **Arguments) {
   benchmark::RunSpecifiedBenchmarks(&C);
   printGoals(C.Figures);
   printBounds(C.Figures);
-  return C.Failed;
+  return std::any_of(C.Figures.begin(), C.Figures.end(),
+                     [](const auto &F) { return F.second.Failed; });
 }

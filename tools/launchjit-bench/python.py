@@ -89,7 +89,7 @@ class Objects:
 
 
 def measure(function, args, repeats, between):
-    """Microseconds of one call: (minimum, median)."""
+    """Microseconds of one call, in each of the loops."""
     inner = range(INNER)
     for _ in range(100):
         function(*args)
@@ -105,7 +105,7 @@ def measure(function, args, repeats, between):
         end = time.perf_counter()
         times.append(((middle - start) - (end - middle)) / INNER * 1e6)
         between()
-    return min(times), statistics.median(times)
+    return times
 
 
 # --- ours -------------------------------------------------------------------------
@@ -276,7 +276,7 @@ PEERS = (tvm_ffi, triton, cuda_core, cupy, numba_cuda, torch_static)
 # --- the floor ----------------------------------------------------------------------
 
 def driver_floor(case, objects, repeats):
-    """cuLaunchKernelEx from C, in microseconds: (minimum, median)."""
+    """cuLaunchKernelEx from C, as measure has it."""
     import launchjit as lj
 
     loop = ctypes.CDLL(os.path.join(os.path.dirname(lj._lib.path), "liblaunchjit-bench-loop.so"))
@@ -287,7 +287,7 @@ def driver_floor(case, objects, repeats):
              for _ in range(repeats)]
     if min(times) < 0:
         raise RuntimeError("the driver refused the floor's launch")
-    return min(times), statistics.median(times)
+    return times
 
 
 # --- report ---------------------------------------------------------------------------
@@ -361,9 +361,6 @@ def main():
     results = {}
     for case in CASES:
         objects = Objects(case, torch)
-        rows = results[case] = {}
-        if cuda:
-            rows["driver"] = driver_floor(case, objects, repeats)
         contenders = list(ours(case, objects, torch))
         for peer in PEERS:
             try:
@@ -372,19 +369,20 @@ def main():
                 print(f"{peer.__name__}, {case} arguments: {type(error).__name__}: {error}",
                       file=sys.stderr)
         # Two rounds in opposite orders share the machine's moods.
+        times = {}
         for which in contenders, contenders[::-1]:
+            if cuda:
+                times.setdefault("driver", []).extend(driver_floor(case, objects, repeats))
             for name, function, args, *prepare in which:
                 for each in prepare:
                     each()
                 try:
-                    low, middle = measure(function, args, repeats, between)
+                    times.setdefault(name, []).extend(measure(function, args, repeats, between))
                 except Exception as error:
                     print(f"{name}, {case} arguments: {type(error).__name__}: {error}",
                           file=sys.stderr)
-                    continue
-                before = rows.get(name)
-                rows[name] = (min(low, before[0]), min(middle, before[1])) if before \
-                    else (low, middle)
+        results[case] = {name: (min(samples), statistics.median(samples))
+                         for name, samples in times.items() if samples}
     print_table(results)
     if options.json:
         with open(options.json, "w") as file:

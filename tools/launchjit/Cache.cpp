@@ -51,25 +51,18 @@ StringRef launchjit::tool::keyField(StringRef KeyText, StringRef Label) {
   return "";
 }
 
-static Error checkCodeGenerator() {
-  Expected<SignaturePtr> S = parseSignature("", sized<lj_signature_options>());
-  if (!S)
-    return S.takeError();
-  Buffer Object;
-  return check(
-      lj_stub_emit(S->get(), LJ_ENTRY_C, nullptr, LJ_STUB_OBJECT, &Object));
-}
-
 Expected<Comparison>
 launchjit::tool::compareWithFreshCode(const lj_cache_entry &Entry) {
   Buffer Fresh;
   if (ErrorPtr E{lj_cache_entry_recompile(&Entry, LJ_STUB_OBJECT, &Fresh)}) {
-    if (lj_error_status(E.get()) != LJ_ERROR_UNSUPPORTED)
+    switch (lj_error_status(E.get())) {
+    case LJ_ERROR_UNSUPPORTED:
+      return failure(lj_error_message(E.get()));
+    case LJ_ERROR_INVALID_ARGUMENT:
+      return Comparison{Comparison::OtherBuild, lj_error_message(E.get())};
+    default:
       return Comparison{Comparison::Different, lj_error_message(E.get())};
-    // A missing code generator has the same status as another build's entry.
-    if (Error Missing = checkCodeGenerator())
-      return Missing;
-    return Comparison{Comparison::OtherBuild, lj_error_message(E.get())};
+    }
   }
   StringRef Cached = str(lj_cache_entry_object(&Entry));
   if (Cached == Fresh.str())

@@ -111,14 +111,10 @@ private:
 // ls and stats
 //===----------------------------------------------------------------------===//
 
-class CacheList final : public Command {
+/// What both have; a subclass writes what can be read. Folders that cannot be
+/// are an error behind it.
+class ViewingCommand : public Command {
 public:
-  CacheList()
-      : Command("cache ls", "List the cache's entries",
-                "Lists the entries of every cache that is searched, the most "
-                "recently used first.\nAn entry counts as used when a process "
-                "first loads it, to within an hour.") {}
-
   Expected<int> run() override {
     Expected<CacheView> V = CacheView::read();
     if (!V)
@@ -131,6 +127,23 @@ public:
       return E;
     return ExitSuccess;
   }
+
+protected:
+  using Command::Command;
+
+private:
+  virtual void writeJSON(JSONStream &J, const CacheView &V) const = 0;
+  virtual void writeText(const CacheView &V) const = 0;
+};
+
+class CacheList final : public ViewingCommand {
+public:
+  CacheList()
+      : ViewingCommand(
+            "cache ls", "List the cache's entries",
+            "Lists the entries of every cache that is searched, the most "
+            "recently used first.\nAn entry counts as used when a process "
+            "first loads it, to within an hour.") {}
 
 private:
   struct Row {
@@ -148,7 +161,7 @@ private:
             keyField(Key, "contract").str(), ""};
   }
 
-  static void writeJSON(JSONStream &J, const CacheView &V) {
+  void writeJSON(JSONStream &J, const CacheView &V) const override {
     J.attribute("mode", V.mode());
     J.attributeArray("entries", [&] {
       for (const CacheFolder &F : V.Folders)
@@ -168,7 +181,7 @@ private:
     });
   }
 
-  static void writeText(const CacheView &V) {
+  void writeText(const CacheView &V) const override {
     Table T{Table::Left,  Table::Left, Table::Left,
             Table::Right, Table::Left, Table::Left};
     T.row({"key", "entry", "ABI", "bytes", "last used", "cache"});
@@ -199,30 +212,18 @@ private:
   }
 };
 
-class CacheStats final : public Command {
+class CacheStats final : public ViewingCommand {
 public:
   CacheStats()
-      : Command("cache stats", "Show how full the cache is",
-                "Shows the entries and bytes of every cache that is searched, "
-                "when they were used,\nand how many of them are damaged. What "
-                "exceeds the bound of the user's own cache\nis removed in "
-                "passing, when launchers are stored.") {}
-
-  Expected<int> run() override {
-    Expected<CacheView> V = CacheView::read();
-    if (!V)
-      return V.takeError();
-    if (JSON)
-      printJSON([&](JSONStream &J) { writeJSON(J, *V); });
-    else
-      writeText(*V);
-    if (Error E = V->problems())
-      return E;
-    return ExitSuccess;
-  }
+      : ViewingCommand(
+            "cache stats", "Show how full the cache is",
+            "Shows the entries and bytes of every cache that is searched, "
+            "when they were used,\nand how many of them are damaged. What "
+            "exceeds the bound of the user's own cache\nis removed in "
+            "passing, when launchers are stored.") {}
 
 private:
-  static void writeJSON(JSONStream &J, const CacheView &V) {
+  void writeJSON(JSONStream &J, const CacheView &V) const override {
     J.attribute("mode", V.mode());
     J.attribute("max_bytes", V.Info.max_bytes);
     J.attributeArray("caches", [&] {
@@ -243,7 +244,7 @@ private:
     });
   }
 
-  static void writeText(const CacheView &V) {
+  void writeText(const CacheView &V) const override {
     bool First = true;
     for (const CacheFolder &F : V.Folders) {
       if (!First)

@@ -53,14 +53,19 @@ static int run(int Count, char **Values) {
     return nullptr;
   };
 
-  // CommandLine knows commands of one word: "cache ls" becomes one.
+  // CommandLine knows commands of one word: "cache ls" becomes one, and so does
+  // "cache --json ls".
   std::vector<char *> Arguments(Values, Values + Count);
   std::string TwoWords;
   if (Count > 2) {
-    TwoWords = (Twine(Arguments[1]) + " " + Arguments[2]).str();
-    if (Find(TwoWords)) {
-      Arguments.erase(Arguments.begin() + 1);
-      Arguments[1] = TwoWords.data();
+    auto Second = std::find_if(Arguments.begin() + 2, Arguments.end(),
+                               [](StringRef A) { return !A.starts_with("-"); });
+    if (Second != Arguments.end()) {
+      TwoWords = (Twine(Arguments[1]) + " " + *Second).str();
+      if (Find(TwoWords)) {
+        Arguments.erase(Second);
+        Arguments[1] = TwoWords.data();
+      }
     }
   }
   Command *Asked = Arguments.size() > 1 ? Find(Arguments[1]) : nullptr;

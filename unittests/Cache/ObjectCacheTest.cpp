@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
@@ -313,7 +314,7 @@ TEST_F(ObjectCacheTest, LayersComeFirstAndAreNotWritten) {
 
 TEST_F(ObjectCacheTest, ALayerOfRootServesAnyUser) {
   if (geteuid() != 0)
-    return; // only root can become another user
+    GTEST_SKIP() << "only root can become another user";
   CacheOptions Builder = Options;
   Builder.Directory = path("layer");
   ObjectCache(Builder).put(Name, KeyText, Object);
@@ -335,14 +336,11 @@ TEST_F(ObjectCacheTest, ALayerOfRootServesAnyUser) {
 }
 
 TEST_F(ObjectCacheTest, AFullDiskIsAMiss) {
-  if (geteuid() != 0)
-    return; // only root can mount
   ASSERT_EQ(mkdir(Options.Directory.c_str(), 0700), 0);
-  // Without the right to mount (a plain container) the calls' faults above
-  // stand for this.
+  // Where it is skipped, the calls' faults above stand for this.
   if (mount("tmpfs", Options.Directory.c_str(), "tmpfs", MS_NOEXEC,
             "size=64k,mode=0700"))
-    return;
+    GTEST_SKIP() << "this process may not mount: " << strerror(errno);
   ObjectCache C(Options);
   C.put(Name, KeyText, Object);
   std::vector<char> Large(100 << 10, 'x');
@@ -479,55 +477,6 @@ TEST_F(ObjectCacheTest, ManyProcessesWhileOneClears) {
   ObjectCache C(Options);
   for (const CacheFile &F : cantFail(C.list(Options.Directory)))
     EXPECT_FALSE(F.name().empty()) << F.FileName;
-}
-
-struct Setting {
-  const char *Name, *Value;
-};
-
-CacheOptions optionsOf(std::initializer_list<Setting> Settings) {
-  static const char *const All[] = {
-      "LAUNCHJIT_CACHE",          "LAUNCHJIT_CACHE_DIR", "LAUNCHJIT_CACHE_PATH",
-      "LAUNCHJIT_CACHE_MAX_SIZE", "XDG_CACHE_HOME",      "HOME"};
-  std::vector<std::pair<const char *, std::optional<std::string>>> Old;
-  for (const char *Name : All) {
-    const char *Value = getenv(Name);
-    Old.emplace_back(Name,
-                     Value ? std::optional<std::string>(Value) : std::nullopt);
-    unsetenv(Name);
-  }
-  for (const Setting &S : Settings)
-    setenv(S.Name, S.Value, 1);
-  CacheOptions O = CacheOptions::fromEnvironment();
-  for (auto &[Name, Value] : Old)
-    if (Value)
-      setenv(Name, Value->c_str(), 1);
-    else
-      unsetenv(Name);
-  return O;
-}
-
-TEST_F(ObjectCacheTest, TheEnvironmentDecides) {
-  EXPECT_EQ(optionsOf({{"HOME", "/home/u"}}).Directory,
-            "/home/u/.cache/launchjit");
-  EXPECT_EQ(
-      optionsOf({{"HOME", "/home/u"}, {"XDG_CACHE_HOME", "/x"}}).Directory,
-      "/x/launchjit");
-  EXPECT_EQ(optionsOf({{"XDG_CACHE_HOME", "/x"}, {"LAUNCHJIT_CACHE_DIR", "/d"}})
-                .Directory,
-            "/d");
-  EXPECT_EQ(optionsOf({}).Directory, "");
-  EXPECT_EQ(optionsOf({{"HOME", "/"}}).Directory, "");
-  EXPECT_EQ(optionsOf({{"HOME", "relative"}}).Directory, "");
-  EXPECT_EQ(optionsOf({{"LAUNCHJIT_CACHE", "off"}}).Mode, CacheMode::Off);
-  EXPECT_EQ(optionsOf({{"LAUNCHJIT_CACHE", "ro"}}).Mode, CacheMode::ReadOnly);
-  EXPECT_EQ(optionsOf({{"LAUNCHJIT_CACHE", "yes"}}).Mode, CacheMode::ReadWrite);
-  EXPECT_EQ(optionsOf({{"LAUNCHJIT_CACHE_PATH", "/a::/b"}}).Layers,
-            (std::vector<std::string>{"/a", "/b"}));
-  EXPECT_EQ(optionsOf({{"LAUNCHJIT_CACHE_MAX_SIZE", "3M"}}).MaxBytes,
-            uint64_t(3) << 20);
-  EXPECT_EQ(optionsOf({{"LAUNCHJIT_CACHE_MAX_SIZE", "many"}}).MaxBytes,
-            CacheOptions().MaxBytes);
 }
 
 } // namespace

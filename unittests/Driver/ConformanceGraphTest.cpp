@@ -13,15 +13,12 @@ using namespace launchjit;
 
 namespace {
 
-class ConformanceGraph : public ConformanceFixture {
+class ConformanceGraph : public ConformanceLibrary {
 protected:
   void SetUp() override {
-    ConformanceFixture::SetUp();
+    ConformanceLibrary::SetUp();
     if (HasFatalFailure())
       return;
-    usePrimary();
-    Bytes = readInput("kernels.sm_90.cubin");
-    ASSERT_EQ(loadLibrary(&L, Bytes), CUDA_SUCCESS);
     ASSERT_EQ(D->cuLibraryGetKernel(&K, L, "nothing"), CUDA_SUCCESS);
     ASSERT_EQ(D->cuStreamCreate(&S, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
     // Loading is not what these tests are about.
@@ -33,10 +30,7 @@ protected:
   void TearDown() override {
     if (S)
       D->cuStreamDestroy(S);
-    if (L)
-      D->cuLibraryUnload(L);
-    takeRecordedLaunches();
-    ConformanceFixture::TearDown();
+    ConformanceLibrary::TearDown();
   }
 
   CUresult launch(CUstream Into, unsigned Grid = 1) {
@@ -70,8 +64,6 @@ protected:
     EXPECT_EQ(status(S), CU_STREAM_CAPTURE_STATUS_NONE);
   }
 
-  std::string Bytes;
-  CUlibrary L = nullptr;
   CUkernel K = nullptr;
   CUstream S = nullptr;
 };

@@ -39,15 +39,12 @@ CUlaunchAttribute cooperative(int On) {
   return A;
 }
 
-class ConformanceLaunch : public ConformanceFixture {
+class ConformanceLaunch : public ConformanceLibrary {
 protected:
   void SetUp() override {
-    ConformanceFixture::SetUp();
+    ConformanceLibrary::SetUp();
     if (HasFatalFailure())
       return;
-    usePrimary();
-    Bytes = readInput("kernels.sm_90.cubin");
-    ASSERT_EQ(loadLibrary(&L, Bytes), CUDA_SUCCESS);
     ASSERT_EQ(D->cuMemAlloc(&Memory, 1 << 20), CUDA_SUCCESS);
     ASSERT_EQ(D->cuMemsetD8(Memory, 0, 1 << 20), CUDA_SUCCESS);
     Axpy = get("axpy");
@@ -55,12 +52,9 @@ protected:
   }
 
   void TearDown() override {
-    if (L)
-      D->cuLibraryUnload(L);
     if (Memory)
       D->cuMemFree(Memory);
-    takeRecordedLaunches();
-    ConformanceFixture::TearDown();
+    ConformanceLibrary::TearDown();
   }
 
   CUfunction get(const char *Name) {
@@ -96,8 +90,6 @@ protected:
     return Result;
   }
 
-  std::string Bytes;
-  CUlibrary L = nullptr;
   CUdeviceptr Memory = 0;
   CUfunction Axpy = nullptr, Nothing = nullptr;
 };

@@ -72,6 +72,29 @@ protected:
   void SetUp() override { open(GetParam()); }
 };
 
+/// The same with the primary context current, and a library of small kernels.
+class ConformanceLibrary : public ConformanceFixture {
+protected:
+  void SetUp() override {
+    ConformanceFixture::SetUp();
+    if (HasFatalFailure())
+      return;
+    usePrimary();
+    Bytes = readInput("kernels.sm_90.cubin");
+    ASSERT_EQ(loadLibrary(&L, Bytes), CUDA_SUCCESS);
+  }
+
+  void TearDown() override {
+    if (L)
+      D->cuLibraryUnload(L);
+    takeRecordedLaunches();
+    ConformanceFixture::TearDown();
+  }
+
+  std::string Bytes;
+  CUlibrary L = nullptr;
+};
+
 inline std::string kindName(const testing::TestParamInfo<DriverKind> &Info) {
   return driverKindName(Info.param).str();
 }

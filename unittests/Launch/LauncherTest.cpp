@@ -138,6 +138,19 @@ TEST(Launcher, EmitsEveryOutput) {
       Status::InvalidArgument);
 }
 
+// Not Unsupported, which a missing code generator is.
+TEST(Launcher, EmitsNothingForAKeyOfAnotherBuild) {
+  KeyFields Fields =
+      KeyFields::get(abi("pi32"), EntryKind::Packed, "launchjit");
+  EXPECT_TRUE(bool(emitStub(Fields.text(), StubOutput::Object)));
+  Fields.LLVM = "1.0.0";
+  ErrorDetail D = errorOf(emitStub(Fields.text(), StubOutput::Object));
+  EXPECT_EQ(D.Code, Status::InvalidArgument);
+  EXPECT_TRUE(StringRef(D.Message).contains("its key has llvm=1.0.0"));
+  EXPECT_EQ(errorOf(emitStub("no key", StubOutput::Object)).Code,
+            Status::InvalidArgument);
+}
+
 class LauncherThreads : public RecordingTest {};
 
 // Arguments are on the caller's stack: one launcher and one kernel serve any

@@ -3,6 +3,7 @@
 """Kernels of any signature, and what a launch of them recorded."""
 
 import ctypes
+import gc
 import itertools
 import os
 import subprocess
@@ -19,6 +20,8 @@ TREE = Path(__file__).resolve().parents[2]
 BUNDLED = TREE / "tools" / "launchjit" / "kernels" / "kernels.ptx"
 JIT = os.environ.get("LAUNCHJIT_JIT") != "off"
 CUDA = os.environ["LAUNCHJIT_DRIVER"] == "cuda"
+MAPS = Path("/proc/self/maps").read_text()
+SANITIZED = "libasan" in MAPS or "libtsan" in MAPS
 
 
 def ptx(signature, name="axpy"):
@@ -98,3 +101,31 @@ def run_python(code, **environment):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def resident():
+    """The memory that this process has, bytes."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def leaks_nothing(round, rounds, warm_up, watched=(), *, references=0, blocks, memory=None):
+    """Calls `round`, and checks what the calls after the first `warm_up` leave
+    behind: at most so many references to each thing that is watched, fewer blocks
+    of Python's, and fewer bytes of the process's memory."""
+    for _ in range(warm_up):
+        round()
+    gc.collect()
+    counts = list(map(sys.getrefcount, watched))
+    blocks_before, memory_before = sys.getallocatedblocks(), resident()
+    for _ in range(rounds):
+        round()
+    gc.collect()
+    # First, since what is watched may be a small int, which the others may give.
+    counts_after = list(map(sys.getrefcount, watched))
+    more_blocks = sys.getallocatedblocks() - blocks_before
+    more_memory = resident() - memory_before
+    assert counts_after == pytest.approx(counts, abs=references)
+    assert more_blocks < blocks
+    if memory and not SANITIZED:  # a sanitizer keeps what is freed
+        assert more_memory < memory

@@ -11,7 +11,7 @@ import weakref
 
 import launchjit as lj
 import pytest
-from helpers import launched, make_kernel
+from helpers import launched, leaks_nothing, make_kernel
 from test_host_functions import over_libcuda
 from test_pointers import Tensor, packed
 
@@ -296,18 +296,8 @@ def test_nothing_is_leaked():
         fail(batch.launch, "x")
         lj.driver.recorded()
 
-    for _ in range(10):
-        round()
-    gc.collect()
     watched = [tensor, pair, number, grid, None, kernel, kernel.launch, lj.BoundLaunch, lj.Batch]
-    counts = [sys.getrefcount(thing) for thing in watched]
-    blocks = sys.getallocatedblocks()
-    for _ in range(200):
-        round()
-    gc.collect()
-    after = sys.getallocatedblocks()
-    assert [sys.getrefcount(thing) for thing in watched] == pytest.approx(counts, abs=20)
-    assert after - blocks < 200
+    leaks_nothing(round, 200, 10, watched, references=20, blocks=200)
 
 
 # --- batches --------------------------------------------------------------------------

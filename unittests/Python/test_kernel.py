@@ -146,23 +146,35 @@ def test_wrong_streams(axpy, exception, stream, message):
 
 
 @pytest.mark.parametrize("signature, given, message", [
-    (AXPY, 0, "axpy() takes 3 arguments (0 given)"),
-    (AXPY, 2, "axpy() takes 3 arguments (2 given)"),
-    (AXPY, 4, "axpy() takes 3 arguments (4 given)"),
-    ("i32", 2, "axpy() takes 1 argument (2 given)"),
-    ("", 1, "axpy() takes no arguments (1 given)"),
-    ("i32, constexpr, (i32, i32)", 4, "axpy() takes 3 arguments (4 given)"),
+    (AXPY, 0, "axpy() missing 3 required positional arguments: 'x', 'y', and 'n'"),
+    (AXPY, 1, "axpy() missing 2 required positional arguments: 'y' and 'n'"),
+    (AXPY, 2, "axpy() missing 1 required positional argument: 'n'"),
+    (AXPY, 4, "axpy() takes 3 positional arguments but 4 were given"),
+    ("i32", 2, "axpy() takes 1 positional argument but 2 were given"),
+    ("", 1, "axpy() takes 0 positional arguments but 1 was given"),
+    ("i32, constexpr, (i32, i32)", 4, "axpy() takes 3 positional arguments but 4 were given"),
+    ("i32, c: constexpr, (i32, i32)", 1, "axpy() missing 2 required positional arguments: "
+     "'c' and number 2 ((i32, i32))"),
 ])
 def test_argument_counts(signature, given, message):
     kernel = make_kernel(signature)
     error = refused(lj.ArgumentTypeError, message, kernel, *[0] * given)
     assert error.argument is None
-    for args in ((), (1,)):
+    for way in kernel[1], lambda *args: kernel.bind(1, 0, *args):
         with pytest.raises(lj.ArgumentTypeError) as info:
-            kernel.launch(*args)
-        assert str(info.value) == "axpy() needs a grid and a stream before the arguments"
+            way(*[0] * given)
+        assert str(info.value) == message
     with pytest.raises(TypeError):
         kernel.launch(1, 0, x=1)
+
+
+def test_a_launch_without_grid_or_stream(axpy):
+    for args, message in (
+            ((), "5 required positional arguments: 'grid', 'stream', 'x', 'y', and 'n'"),
+            ((1,), "4 required positional arguments: 'stream', 'x', 'y', and 'n'")):
+        with pytest.raises(lj.ArgumentTypeError) as info:
+            axpy.launch(*args)
+        assert str(info.value) == "axpy() missing " + message
 
 
 def test_arguments_by_name(axpy):

@@ -6,22 +6,16 @@ LAUNCHJIT_TEST_CALLS=1000000 makes so many calls of each.
 """
 
 import ctypes
-import gc
+import itertools
 import os
-import sys
 
 import launchjit as lj
 import pytest
-from helpers import make_kernel
+from helpers import leaks_nothing, make_kernel
 from test_conversions import Float, Index
 from test_pointers import CPU, Array, Memory, Tensor
 
 CALLS = int(os.environ.get("LAUNCHJIT_TEST_CALLS", "5000"))
-
-
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 class Raises:
@@ -89,7 +83,11 @@ def test_leaks_nothing(path, way):
     args, grid, stream, exception = PATHS[path]
     kernel = make_kernel(KERNEL)
 
+    calls = itertools.count()
+
     def call():
+        if next(calls) % 500 == 0:
+            lj.driver.recorded()
         try:
             if way == "launch":
                 kernel.launch(grid, stream, *args)
@@ -100,21 +98,6 @@ def test_leaks_nothing(path, way):
         else:
             assert exception is None
 
-    def calls(count):
-        for i in range(count):
-            call()
-            if i % 500 == 0:
-                lj.driver.recorded()
-        lj.driver.recorded()
-        gc.collect()
-
-    calls(min(CALLS, 2000))
     watched = [thing for thing in (*args, grid, exception, kernel, type(args[0]))
                if thing is not None]
-    counts = list(map(sys.getrefcount, watched))
-    blocks, memory = sys.getallocatedblocks(), resident()
-    calls(CALLS)
-    assert list(map(sys.getrefcount, watched)) == counts
-    assert sys.getallocatedblocks() - blocks < 50
-    if "LD_PRELOAD" not in os.environ:  # a sanitizer keeps what is freed
-        assert resident() - memory < 1 << 20
+    leaks_nothing(call, CALLS, min(CALLS, 2000), watched, blocks=50, memory=1 << 20)

@@ -12,7 +12,7 @@ import time
 
 import launchjit as lj
 import pytest
-from helpers import BUNDLED, make_kernel, ptx, run_python
+from helpers import BUNDLED, leaks_nothing, make_kernel, ptx, run_python
 
 ADD = "a: *fp32, b: *fp32, c: *fp32, n: i32"
 
@@ -54,29 +54,7 @@ def test_launches_leak_nothing():
         failing(kernel, *good, grid=2**40)
 
     watched = [*good, grid, stream, None, lj.ArgumentTypeError, kernel.launch]
-    for _ in range(10):
-        round()
-    lj.driver.recorded()
-    gc.collect()
-    counts = [sys.getrefcount(thing) for thing in watched]
-    blocks = sys.getallocatedblocks()
-    for _ in range(500):
-        round()
-    gc.collect()
-    after = sys.getallocatedblocks()
-    assert [sys.getrefcount(thing) for thing in watched] == pytest.approx(counts, abs=20)
-    assert after - blocks < 200
-    lj.driver.recorded()
-
-
-def resident():
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def maps():
-    with open("/proc/self/maps") as maps:
-        return maps.read()
+    leaks_nothing(round, 500, 10, watched, references=20, blocks=200)
 
 
 def test_objects_leak_nothing():
@@ -95,17 +73,7 @@ def test_objects_leak_nothing():
         except lj.SignatureError:
             pass
 
-    for _ in range(200):
-        round()
-    gc.collect()
-    before, blocks = resident(), sys.getallocatedblocks()
-    for _ in range(2000):
-        round()
-    gc.collect()
-    assert sys.getallocatedblocks() - blocks < 500
-    # A sanitizer holds freed memory back.
-    if "libasan" not in maps() and "libtsan" not in maps():
-        assert resident() - before < 4 << 20
+    leaks_nothing(round, 2000, 200, blocks=500, memory=4 << 20)
 
 
 def test_no_cycles():
@@ -228,6 +196,29 @@ def test_threads_make_kernels():
         thread.join()
     assert not errors
     assert len(lj.driver.recorded()) == count * 29
+
+
+def test_threads_ask_for_a_kernels_launch_at_once():
+    count = 8
+    for i in range(20):
+        # A new ABI: whoever makes the launcher lets go of the GIL.
+        kernel = make_kernel(f"i8, struct<{i + 7},1>", name="asked_at_once")
+        start = threading.Barrier(count)
+
+        def work():
+            start.wait()
+            kernel[1](1, bytes(i + 7))
+
+        threads = [threading.Thread(target=work) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(lj.driver.recorded()) == count
+        del kernel
+    gc.collect()
+    assert not [o for o in gc.get_objects()
+                if type(o) is type(len) and o.__name__ == "asked_at_once"]
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

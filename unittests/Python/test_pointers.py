@@ -3,14 +3,13 @@
 """Pointers from every kind of object, and where they lead."""
 
 import ctypes
-import gc
 import struct
 import sys
 from ctypes import POINTER, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 
 import launchjit as lj
 import pytest
-from helpers import launched, make_kernel, parameters, refused, run_python
+from helpers import launched, leaks_nothing, make_kernel, parameters, refused, run_python
 from launchjit._errors import check
 from launchjit._lib import lib
 
@@ -376,14 +375,5 @@ def test_pointers_leak_nothing():
                     pass
         lj.driver.recorded()
 
-    for _ in range(5):
-        round()
-    gc.collect()
     watched = [*good, *bad, *map(type, good), Tensor.__dlpack_c_exchange_api__, None]
-    counts = [sys.getrefcount(thing) for thing in watched]
-    blocks = sys.getallocatedblocks()
-    for _ in range(200):
-        round()
-    gc.collect()
-    assert [sys.getrefcount(thing) for thing in watched] == counts
-    assert sys.getallocatedblocks() - blocks < 100
+    leaks_nothing(round, 200, 5, watched, blocks=100)

@@ -106,6 +106,45 @@ TEST_F(TraceTest, IsWholeWhereTheProcessIsKilled) {
     EXPECT_EQ(Names[I], "e" + std::to_string(I));
 }
 
+// An event that ended before the file was opened is not an old one.
+TEST_F(TraceTest, IsNotWrittenAtEachEvent) {
+  if (isRerun()) {
+    uint64_t Size = 1;
+    event("a");
+    EXPECT_FALSE(sys::fs::file_size(getenv("LAUNCHJIT_TRACE"), Size));
+    EXPECT_EQ(Size, 0u);
+    return;
+  }
+  Exited E = rerunTraced();
+  EXPECT_EQ(E.Status, 0) << E.Output;
+}
+
+TEST_F(TraceTest, OutlivesTheReaderOfItsPipe) {
+  if (isRerun()) {
+    int Pipe[2];
+    ASSERT_EQ(pipe(Pipe), 0);
+    setenv("LAUNCHJIT_TRACE",
+           ("/proc/self/fd/" + std::to_string(Pipe[1])).c_str(), 1);
+    event("a");
+    close(Pipe[0]);
+    close(Pipe[1]);
+    for (unsigned I = 0; I != 1000; ++I) // more than waits
+      event("b");
+    sigset_t Pending, Blocked;
+    sigpending(&Pending);
+    pthread_sigmask(SIG_SETMASK, nullptr, &Blocked);
+    EXPECT_FALSE(sigismember(&Pending, SIGPIPE));
+    EXPECT_FALSE(sigismember(&Blocked, SIGPIPE));
+    return;
+  }
+  Exited E = rerun();
+  EXPECT_EQ(E.Status, 0) << E.Output;
+  EXPECT_EQ(StringRef(E.Output).count(
+                "LAUNCHJIT_TRACE ends here: cannot write: Broken pipe"),
+            1u)
+      << E.Output;
+}
+
 TEST_F(TraceTest, HasTheEventsOfAllThreads) {
   if (isRerun()) {
     std::vector<std::thread> Threads;

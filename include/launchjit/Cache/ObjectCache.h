@@ -46,11 +46,12 @@ public:
 
   /// The folders that get() searches, in its order.
   std::vector<std::string> searchPath() const;
-  /// The entries of a folder; none where it does not exist, an error where it
-  /// cannot be read or is refused.
+  /// The entries and temporaries of a folder; none where it does not exist, an
+  /// error where it cannot be read or is refused.
   llvm::Expected<std::vector<CacheFile>> list(llvm::StringRef Directory) const;
-  /// An entry's bytes, whatever they hold; an error where it cannot be read or
-  /// is refused.
+  /// An entry's bytes behind a header that fits them, the rest unchecked; an
+  /// error where it cannot be read or is refused, and Status::Binary for
+  /// another header.
   llvm::Expected<Object> read(llvm::StringRef Directory,
                               llvm::StringRef Name) const;
 

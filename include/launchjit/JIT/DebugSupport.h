@@ -13,6 +13,12 @@
 //   LAUNCHJIT_DEBUG=perf perf record -k mono PROGRAM
 //   perf inject --jit -i perf.data -o jit.data && perf report -i jit.data
 //
+// gdb reads one list a library or program. liblaunchjit.so has its own; a C++
+// host that links the rooms and LLVM's ORC shares ORC's, which ORC guards by a
+// lock that nobody else can take. Such a host must not let ORC's own support
+// for debuggers register code while a launcher is made or freed under
+// LAUNCHJIT_DEBUG=gdb.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef LAUNCHJIT_JIT_DEBUGSUPPORT_H

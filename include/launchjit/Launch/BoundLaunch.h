@@ -106,6 +106,9 @@ private:
   llvm::SmallVector<CapturedNode, 1> Nodes;
 };
 
+/// Whether what \p Stream is given becomes part of a graph of the caller's.
+bool isCapturing(const Driver &Drv, CUstream Stream);
+
 /// What the stream was given last, in a capture that goes on; null where there
 /// is none. \p Id tells captures apart.
 CUgraphNode lastCapturedNode(const Driver &Drv, CUstream Stream, uint64_t &Id);

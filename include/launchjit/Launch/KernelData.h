@@ -43,13 +43,13 @@ struct KernelData : StubKernel {
   CUlaunchAttribute *Attributes;
 };
 
-/// The id of \p A, which may be of a later CUDA than the enumeration.
 /// The streams that belong to no context of their own: 0, CU_STREAM_LEGACY and
 /// CU_STREAM_PER_THREAD.
 inline bool isSpecialStream(const void *Stream) {
   return reinterpret_cast<uintptr_t>(Stream) <= 2;
 }
 
+/// The id of \p A, which may be of a later CUDA than the enumeration.
 inline uint32_t attributeId(const CUlaunchAttribute &A) {
   uint32_t Id;
   std::memcpy(&Id, &A.id, sizeof Id);

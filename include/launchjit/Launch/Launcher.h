@@ -57,8 +57,8 @@ llvm::Expected<llvm::SmallVector<char, 0>> emitStub(const ABI &A,
                                                     llvm::StringRef Contract,
                                                     StubOutput Output);
 
-/// The code of a cached key, made anew. Status::Unsupported for a key that this
-/// build would not use: of another version of it or of LLVM, or another
+/// The code of a cached key, made anew. Status::InvalidArgument for a key that
+/// this build would not use: of another version of it or of LLVM, or another
 /// architecture.
 llvm::Expected<llvm::SmallVector<char, 0>> emitStub(llvm::StringRef KeyText,
                                                     StubOutput Output);

@@ -51,8 +51,9 @@ public:
   /// launched.
   virtual llvm::Error enter(const LaunchInfo &L);
   /// Is called for each enter() that succeeded, in reverse order. \p Failure
-  /// says why nothing was launched, and is null where something was. An error
-  /// is what the caller gets, in place of \p Failure.
+  /// says why nothing was launched, or, though it was, is the error of an
+  /// exit() that came before; null where all went well. An error is what the
+  /// caller gets, in place of \p Failure.
   virtual llvm::Error exit(const LaunchInfo &L, const ErrorDetail *Failure);
 
 private:

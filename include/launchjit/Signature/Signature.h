@@ -62,6 +62,13 @@ struct SignatureOptions {
 /// A parsed signature: immutable, safe to share.
 class Signature {
 public:
+  // Out of line: what they do for nested vectors is much code for each caller.
+  Signature(const Signature &);
+  Signature(Signature &&);
+  Signature &operator=(const Signature &);
+  Signature &operator=(Signature &&);
+  ~Signature();
+
   /// Reads \p Text. Errors are Status::Signature and give the byte offset and
   /// what was expected there.
   static llvm::Expected<Signature> parse(llvm::StringRef Text,
@@ -85,6 +92,7 @@ public:
   const SignatureOptions &options() const { return Options; }
 
 private:
+  Signature();
   std::vector<Parameter> Parameters;
   std::vector<NamedSlot> Slots;
   SignatureOptions Options;

@@ -266,11 +266,7 @@ PyObject *launchjit::python::makeBoundBase(const CPython &C) {
   return C.PyType_FromSpec(&Spec);
 }
 
-_object *launchjit::pythonBoundBase() {
-  if (Py.BoundBase)
-    Py.Py_IncRef(Py.BoundBase);
-  return Py.BoundBase;
-}
+_object *launchjit::pythonBoundBase() { return newReference(Py.BoundBase); }
 
 _object *launchjit::pythonBind(_object *Class, _object *Callable,
                                _object *CallArguments, _object *Arguments) {
@@ -387,11 +383,7 @@ PyObject *launchjit::python::makeBatchBase(const CPython &C) {
   return C.PyType_FromSpec(&Spec);
 }
 
-_object *launchjit::pythonBatchBase() {
-  if (Py.BatchBase)
-    Py.Py_IncRef(Py.BatchBase);
-  return Py.BatchBase;
-}
+_object *launchjit::pythonBatchBase() { return newReference(Py.BatchBase); }
 
 _object *launchjit::pythonBatch(_object *Class, _object *Launches) {
   std::vector<BoundLaunchRef> All;

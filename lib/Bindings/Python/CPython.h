@@ -79,7 +79,7 @@ enum : int {
   METH_O = 8,
   METH_FASTCALL = 0x80,
 };
-enum : int { T_OBJECT = 6, T_PYSSIZET = 19, READONLY = 1 };
+enum : int { T_OBJECT = 6, T_BOOL = 14, T_PYSSIZET = 19, READONLY = 1 };
 enum : int {
   Py_mp_subscript = 5,
   Py_tp_call = 50,
@@ -99,6 +99,7 @@ enum : unsigned long {
   Py_TPFLAGS_LONG_SUBCLASS = 1ul << 24,
   Py_TPFLAGS_LIST_SUBCLASS = 1ul << 25,
   Py_TPFLAGS_TUPLE_SUBCLASS = 1ul << 26,
+  Py_TPFLAGS_BYTES_SUBCLASS = 1ul << 27,
   Py_TPFLAGS_UNICODE_SUBCLASS = 1ul << 28,
 };
 
@@ -295,10 +296,13 @@ inline bool peekInt(const CPython &C, PyObject *O, int64_t &Value) {
 inline bool isInt(PyObject *O) {
   return typeOf(O) == Py.PyLong_Type || hasFlag(O, Py_TPFLAGS_LONG_SUBCLASS);
 }
-inline PyObject *newNone() {
-  Py.Py_IncRef(Py._Py_NoneStruct);
-  return Py._Py_NoneStruct;
+/// A new reference to \p O, which may be null.
+inline PyObject *newReference(PyObject *O) {
+  if (O)
+    Py.Py_IncRef(O);
+  return O;
 }
+inline PyObject *newNone() { return newReference(Py._Py_NoneStruct); }
 /// The end of a tp_dealloc.
 inline void freeObject(PyObject *O) {
   PyObject *Type = typeOf(O);

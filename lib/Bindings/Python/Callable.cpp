@@ -92,11 +92,7 @@ Error launchjit::initializePython(_object *const *Exceptions, size_t Count) {
   return Error::success();
 }
 
-_object *launchjit::pythonKernelBase() {
-  if (Py.KernelBase)
-    Py.Py_IncRef(Py.KernelBase);
-  return Py.KernelBase;
-}
+_object *launchjit::pythonKernelBase() { return newReference(Py.KernelBase); }
 
 _object *launchjit::pythonCallable(const KernelData *D, unsigned Checks) {
   if (!Py.SelfType)

@@ -85,74 +85,41 @@ int launchjit::python::toAddress(const Subject &S, PyObject *O,
 
 namespace {
 
-/// What an integer parameter holds, known where its converter is compiled.
-template <ParamKind Kind> struct Integer;
-template <> struct Integer<ParamKind::I1> {
-  using Type = bool;
-};
-template <> struct Integer<ParamKind::U1> {
-  using Type = bool;
-};
-template <> struct Integer<ParamKind::I8> {
-  using Type = int8_t;
-};
-template <> struct Integer<ParamKind::I16> {
-  using Type = int16_t;
-};
-template <> struct Integer<ParamKind::I32> {
-  using Type = int32_t;
-};
-template <> struct Integer<ParamKind::I64> {
-  using Type = int64_t;
-};
-template <> struct Integer<ParamKind::U8> {
-  using Type = uint8_t;
-};
-template <> struct Integer<ParamKind::U16> {
-  using Type = uint16_t;
-};
-template <> struct Integer<ParamKind::U32> {
-  using Type = uint32_t;
-};
-template <> struct Integer<ParamKind::U64> {
-  using Type = uint64_t;
-};
-
-template <ParamKind Kind>
-int convertInt(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
-  using Limits = std::numeric_limits<typename Integer<Kind>::Type>;
-  constexpr int64_t Min = Limits::min();
-  constexpr uint64_t Max = Limits::max();
-  constexpr size_t Size = sizeof(typename Integer<Kind>::Type);
-  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type)) {
-    int64_t Value;
-    if (LLVM_LIKELY(toSigned(O, Value) == Fit::Yes && Value >= Min &&
-                    (Value < 0 || static_cast<uint64_t>(Value) <= Max))) {
-      std::memcpy(To, &Value, Size); // little-endian
-      return 0;
-    }
-  }
+/// All that is not a small int, to the low bits of \p Bits.
+int convertAnyInt(StubPythonLaunch *L, PyObject *O, uint64_t &Bits, int64_t Min,
+                  uint64_t Max, uint32_t Slot) {
   Ref Int(asInt({L->Kernel, Slot}, O));
   if (!Int)
     return -1;
-  uint64_t Bits;
-  Fit F;
-  if constexpr (Kind == ParamKind::U64) {
+  int64_t Value;
+  Fit F = toSigned(Int.get(), Value);
+  Bits = Value;
+  if (F == Fit::No && Max > static_cast<uint64_t>(INT64_MAX))
     F = toUnsigned(Int.get(), Bits);
-  } else {
-    int64_t Value;
-    F = toSigned(Int.get(), Value);
-    if (F == Fit::Yes && (Value < Min || Value > static_cast<int64_t>(Max)))
-      F = Fit::No;
-    Bits = Value;
-  }
+  else if (F == Fit::Yes &&
+           (Value < Min || (Value > 0 && static_cast<uint64_t>(Value) > Max)))
+    F = Fit::No;
   if (F == Fit::No)
     raise({L->Kernel, Slot}, Status::ArgumentRange,
           valueText(Int.get()) + " does not fit; allowed is " + Twine(Min) +
               " to " + Twine(Max));
-  if (F != Fit::Yes)
+  return F == Fit::Yes ? 0 : -1;
+}
+
+template <typename T>
+int convertInt(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
+  using Limits = std::numeric_limits<T>;
+  constexpr int64_t Min = Limits::min();
+  constexpr uint64_t Max = Limits::max();
+  int64_t Value;
+  uint64_t Bits;
+  if (LLVM_LIKELY(typeOf(O) == Py.PyLong_Type && peekInt(Py, O, Value) &&
+                  Value >= Min &&
+                  (Value < 0 || static_cast<uint64_t>(Value) <= Max)))
+    Bits = Value;
+  else if (convertAnyInt(L, O, Bits, Min, Max, Slot))
     return -1;
-  std::memcpy(To, &Bits, Size);
+  std::memcpy(To, &Bits, sizeof(T)); // little-endian
   return 0;
 }
 
@@ -177,7 +144,6 @@ Fit boolOfBuffer(PyObject *O, uint8_t &Value) {
   return IsBool ? Fit::Yes : Fit::No;
 }
 
-template <ParamKind Kind>
 int convertBool(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
   auto *Byte = static_cast<uint8_t *>(To);
   if (isBool(O)) {
@@ -186,27 +152,33 @@ int convertBool(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
   }
   Fit F = isInt(O) ? Fit::No : boolOfBuffer(O, *Byte);
   if (F == Fit::No)
-    return convertInt<Kind>(L, O, To, Slot);
+    return convertInt<bool>(L, O, To, Slot);
   return F == Fit::Yes ? 0 : -1;
+}
+
+int toDouble(StubPythonLaunch *L, PyObject *O, double &Value, uint32_t Slot) {
+  Value = Py.PyFloat_AsDouble(O);
+  if (LLVM_LIKELY(Value != -1.0 || !Py.PyErr_Occurred()))
+    return 0;
+  if (!isInt(O) || !Py.PyErr_ExceptionMatches(Py.PyExc_OverflowError)) {
+    if (!clearTypeError())
+      return -1;
+    Ref Simple(simpleValue(O));
+    return Simple && (isInt(Simple.get()) ||
+                      typeOf(Simple.get()) == Py.PyFloat_Type)
+               ? toDouble(L, Simple.get(), Value, Slot)
+               : raiseWrongType({L->Kernel, Slot}, "a number", O);
+  }
+  Py.PyErr_Clear();
+  return raise({L->Kernel, Slot}, Status::ArgumentRange,
+               valueText(O) + " does not fit into a float");
 }
 
 template <ParamKind Kind>
 int convertFloat(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot) {
-  double Value = Py.PyFloat_AsDouble(O);
-  if (Value == -1.0 && Py.PyErr_Occurred()) {
-    if (!isInt(O) || !Py.PyErr_ExceptionMatches(Py.PyExc_OverflowError)) {
-      if (!clearTypeError())
-        return -1;
-      Ref Simple(simpleValue(O));
-      return Simple && (isInt(Simple.get()) ||
-                        typeOf(Simple.get()) == Py.PyFloat_Type)
-                 ? convertFloat<Kind>(L, Simple.get(), To, Slot)
-                 : raiseWrongType({L->Kernel, Slot}, "a number", O);
-    }
-    Py.PyErr_Clear();
-    return raise({L->Kernel, Slot}, Status::ArgumentRange,
-                 valueText(O) + " does not fit into a float");
-  }
+  double Value;
+  if (toDouble(L, O, Value, Slot))
+    return -1;
   if (storeFloat(Kind, Value, To))
     return 0;
   return raise({L->Kernel, Slot}, Status::ArgumentRange,
@@ -248,22 +220,20 @@ void launchjit::python::fillConversions(StubTable &Table) {
   auto Set = [&](ParamKind Kind, decltype(&convertBytes) Convert) {
     Table.PythonConvert[static_cast<unsigned>(Kind)] = Convert;
   };
-#define SET(Kind, Convert) Set(ParamKind::Kind, Convert<ParamKind::Kind>)
-  SET(I1, convertBool);
-  SET(I8, convertInt);
-  SET(I16, convertInt);
-  SET(I32, convertInt);
-  SET(I64, convertInt);
-  SET(U1, convertBool);
-  SET(U8, convertInt);
-  SET(U16, convertInt);
-  SET(U32, convertInt);
-  SET(U64, convertInt);
-  SET(FP16, convertFloat);
-  SET(BF16, convertFloat);
-  SET(FP32, convertFloat);
-  SET(FP64, convertFloat);
-#undef SET
+  Set(ParamKind::I1, convertBool);
+  Set(ParamKind::I8, convertInt<int8_t>);
+  Set(ParamKind::I16, convertInt<int16_t>);
+  Set(ParamKind::I32, convertInt<int32_t>);
+  Set(ParamKind::I64, convertInt<int64_t>);
+  Set(ParamKind::U1, convertBool);
+  Set(ParamKind::U8, convertInt<uint8_t>);
+  Set(ParamKind::U16, convertInt<uint16_t>);
+  Set(ParamKind::U32, convertInt<uint32_t>);
+  Set(ParamKind::U64, convertInt<uint64_t>);
+  Set(ParamKind::FP16, convertFloat<ParamKind::FP16>);
+  Set(ParamKind::BF16, convertFloat<ParamKind::BF16>);
+  Set(ParamKind::FP32, convertFloat<ParamKind::FP32>);
+  Set(ParamKind::FP64, convertFloat<ParamKind::FP64>);
   Set(ParamKind::Pointer, convertPointer);
   Set(ParamKind::Struct, convertBytes);
   Set(ParamKind::TensorMap, convertBytes);

@@ -24,23 +24,39 @@ static const Kernel &kernelOf(const StubKernel *K) {
 }
 
 static const StubKernel *stubKernelOf(PyObject *Self) {
-  return *reinterpret_cast<const StubKernel **>(
-      reinterpret_cast<char *>(Self) + PythonSelfKernelOffset);
+  return *reinterpret_cast<const StubKernel **>(reinterpret_cast<char *>(Self) +
+                                                PythonSelfKernelOffset);
 }
 
-static int raiseCount(const StubKernel *K, size_t Wanted, ptrdiff_t N) {
+/// Says of \p N arguments, grid and stream included, what CPython would of a
+/// function with the kernel's parameters, as Kernel._bind does of named ones.
+static int raiseCount(const StubKernel *K, size_t N) {
   const Kernel &Owner = kernelOf(K);
-  std::string Name = Owner.name().empty() ? "kernel" : Owner.name().str();
-  std::string Message;
-  if (N < 2)
-    Message = Name + "() needs a grid and a stream before the arguments";
-  else
-    Message = Name + "() takes " +
-              (Wanted == 0   ? "no arguments"
-               : Wanted == 1 ? "1 argument"
-                             : std::to_string(Wanted) + " arguments") +
-              " (" + std::to_string(N - 2) + " given)";
-  raise({Status::ArgumentType, std::move(Message), -1, -1, 0});
+  SmallVector<std::string, 16> Names = {"'grid'", "'stream'"};
+  for (auto [I, P] : enumerate(Owner.signature().parameters()))
+    Names.push_back(P.Name.empty()
+                        ? ("number " + Twine(I) + " (" + P.Spelling + ")").str()
+                        : "'" + P.Name + "'");
+  std::string Text;
+  raw_string_ostream OS(Text);
+  OS << (Owner.name().empty() ? "kernel" : Owner.name()) << "() ";
+  if (N > Names.size()) {
+    size_t Wanted = Names.size() - 2, Given = N - 2;
+    OS << "takes " << Wanted << " positional argument"
+       << (Wanted == 1 ? "" : "s") << " but " << Given
+       << (Given == 1 ? " was" : " were") << " given";
+  } else {
+    auto Missing = ArrayRef(Names).drop_front(N);
+    OS << "missing " << Missing.size() << " required positional argument"
+       << (Missing.size() == 1 ? ": " : "s: ");
+    for (auto [I, Name] : enumerate(Missing))
+      OS << (I == 0                    ? ""
+             : I + 1 != Missing.size() ? ", "
+             : I == 1                  ? " and "
+                                       : ", and ")
+         << Name;
+  }
+  raise({Status::ArgumentType, std::move(Text), -1, -1, 0});
   return -1;
 }
 
@@ -103,7 +119,7 @@ int launchjit::python::begin(PyObject *Object, PyObject *const *Args,
   L->After = nullptr;
   L->Device = -1;
   if (N < 2 || size_t(N) - 2 != Self->NumArguments)
-    return raiseCount(L->Kernel, Self->NumArguments, N);
+    return raiseCount(L->Kernel, N);
   return convertGrid(Args[0], L->Grid) || beginStream(L, Args[1]) ? -1 : 0;
 }
 

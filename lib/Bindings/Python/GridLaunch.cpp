@@ -9,6 +9,7 @@
 #include "Self.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Compiler.h"
+#include <atomic>
 
 using namespace llvm;
 using namespace launchjit;
@@ -23,7 +24,8 @@ using Vectorcall = PyObject *(*)(PyObject *, PyObject *const *, size_t,
 /// What the package's Kernel begins with.
 struct KernelBase {
   char Header[PythonSelfKernelOffset]; ///< CPython's, at most so large.
-  PyObject *Launch; ///< The attribute `launch`; null until it is asked for.
+  /// The attribute `launch`; null until it is asked for.
+  std::atomic<PyObject *> Launch;
 };
 
 /// kernel[grid]. All references are owned.
@@ -97,10 +99,16 @@ bool isOurs(PyObject *Launch) {
 /// Kernel.__getitem__.
 PyObject *subscript(PyObject *Kernel, PyObject *Grid) {
   auto *Base = reinterpret_cast<KernelBase *>(Kernel);
-  if (LLVM_UNLIKELY(!Base->Launch)) {
-    Base->Launch = Py.PyObject_GetAttr(Kernel, Py.Names.launch);
-    if (!Base->Launch)
+  PyObject *Launch = Base->Launch.load(std::memory_order_acquire);
+  if (LLVM_UNLIKELY(!Launch)) {
+    PyObject *Own = Py.PyObject_GetAttr(Kernel, Py.Names.launch);
+    if (!Own)
       return nullptr;
+    // Other threads may have run meanwhile: the first one's stays.
+    if (Base->Launch.compare_exchange_strong(Launch, Own))
+      Launch = Own;
+    else
+      Py.Py_DecRef(Own);
   }
   PyObject *O = Py.PyType_GenericAlloc(Py.GridLaunchType, 0);
   if (!O)
@@ -108,7 +116,7 @@ PyObject *subscript(PyObject *Kernel, PyObject *Grid) {
   auto *G = reinterpret_cast<GridLaunch *>(O);
   G->Call = callGridLaunch;
   G->Kernel = Kernel;
-  G->Launch = Base->Launch;
+  G->Launch = Launch;
   G->Grid = Grid;
   for (PyObject *Each : {G->Kernel, G->Launch, G->Grid})
     Py.Py_IncRef(Each);

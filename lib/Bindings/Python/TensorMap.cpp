@@ -124,13 +124,20 @@ static int parse(PyObject *const *Args, bool BlockHasRank, Request &R) {
   // The innermost stride is the element's, and not the driver's to know.
   R.Strides.erase(R.Strides.begin());
   for (int64_t &Stride : R.Strides)
-    Stride *= R.ElementSize;
+    if (MulOverflow(Stride, int64_t(R.ElementSize), Stride))
+      return raisePlain(Py.PyExc_OverflowError,
+                        "strides do not fit into 64 bits as bytes");
   return 0;
 }
 
+/// What does not fit becomes a number that the driver refuses.
 template <typename T>
 static SmallVector<T, MaxRank> narrow(ArrayRef<int64_t> Values) {
-  return SmallVector<T, MaxRank>(Values.begin(), Values.end());
+  SmallVector<T, MaxRank> Narrow;
+  for (int64_t Value : Values)
+    Narrow.push_back(
+        int64_t(T(Value)) == Value ? T(Value) : std::numeric_limits<T>::max());
+  return Narrow;
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,17 +161,18 @@ make(PyObject *To, const char *Kind, const Request &R,
     raise(takeDetail(Drv.takeError()));
     return nullptr;
   }
+  const bool IsNew = isNone(To);
   uint64_t Address = 0;
-  if (!isNone(To) && toAddress({nullptr, 0, "the descriptor's address"}, To,
-                               "an int or None", Address))
+  if (!IsNew && toAddress({nullptr, 0, "the descriptor's address"}, To,
+                          "an int or None", Address))
     return nullptr;
   PyObject *Object =
-      Address ? newNone() : Py.PyType_GenericAlloc(Py.TensorMapType, 0);
+      IsNew ? Py.PyType_GenericAlloc(Py.TensorMapType, 0) : newNone();
   if (!Object)
     return nullptr;
   CUresult Result =
-      Encode(*Drv, Address ? reinterpret_cast<CUtensorMap *>(Address)
-                           : tensorMapOf(Object));
+      Encode(*Drv, IsNew ? tensorMapOf(Object)
+                         : reinterpret_cast<CUtensorMap *>(Address));
   if (Result == CUDA_SUCCESS)
     return Object;
   Py.Py_DecRef(Object);
@@ -189,10 +197,11 @@ make(PyObject *To, const char *Kind, const Request &R,
 static void clearBit(const Driver &Drv, const Request &R, CUtensorMap *Map) {
   if (Drv.version() > 13010)
     return;
-  int64_t Last = 0; // the offset of the last element
+  uint64_t Last = 0; // the offset of the last element
   for (unsigned I = 0; I != R.rank(); ++I)
-    Last += (R.Shape[I] - 1) * (I ? R.Strides[I - 1] : R.ElementSize);
-  if (Last + 1 < 128 * 1024)
+    Last = SaturatingMultiplyAdd<uint64_t>(
+        uint64_t(R.Shape[I]) - 1, I ? R.Strides[I - 1] : R.ElementSize, Last);
+  if (Last < 128 * 1024 - 1)
     Map->opaque[1] &= ~(uint64_t(1) << 21);
 }
 

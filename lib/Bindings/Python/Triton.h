@@ -22,7 +22,8 @@ namespace launchjit::python {
 struct TritonPlan {
   const TritonPlan *Next;
   /// The objects that the call had, owned: the next call has the same ones.
-  PyObject *Function, *Metadata;
+  /// Metadata is null where it could change.
+  PyObject *Function, *Metadata = nullptr;
   uint64_t Handle; ///< The CUfunction.
   /// num_warps, num_ctas, shared, and up to 3.5 the cluster's dimensions.
   int Config[6];

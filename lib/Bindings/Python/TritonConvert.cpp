@@ -325,14 +325,16 @@ static int begin(PyObject *Self, PyObject *const *, ptrdiff_t,
   return 0;
 }
 
-/// Up to 3.6 any sequence of the right length is a tuple, later any iterable
-/// that is long enough.
+/// Up to 3.6 any sequence but bytes of the right length is a tuple, later any
+/// iterable that is long enough.
 static int unpack(const StubPythonLaunch *L, PyObject *Object, uint32_t Count,
                   uint32_t, PyObject **Items) {
   TritonCall &C = tritonCall(L);
   PyObject *Tuple = Object;
   if (!hasFlag(Object, Py_TPFLAGS_TUPLE_SUBCLASS)) {
-    bool Takes = !C.Launch.isEarly() || Py.PySequence_Check(Object);
+    bool Takes =
+        !C.Launch.isEarly() || (Py.PySequence_Check(Object) &&
+                                !hasFlag(Object, Py_TPFLAGS_BYTES_SUBCLASS));
     Tuple = Takes ? Py.PySequence_Tuple(Object) : nullptr;
     if (!Tuple)
       return Takes ? -1

@@ -27,9 +27,12 @@ static CUresult makeCurrent(const Driver &Drv, int Device) {
     Context = Primaries[Device].load(std::memory_order_relaxed);
   if (Context && Drv.cuCtxSetCurrent(Context) == CUDA_SUCCESS)
     return CUDA_SUCCESS;
+  // The first one makes the context.
+  void *ThreadState = Py.PyEval_SaveThread();
   CUresult R = Drv.cuDevicePrimaryCtxRetain(&Context, Device);
   if (R == CUDA_SUCCESS)
     R = Drv.cuCtxSetCurrent(Context);
+  Py.PyEval_RestoreThread(ThreadState);
   if (R == CUDA_SUCCESS && Keeps)
     Primaries[Device].store(Context, std::memory_order_relaxed);
   return R;

@@ -14,8 +14,8 @@
 // Triton calls a launcher,
 //   (gridX, gridY, gridZ, stream, function, kernel_metadata, launch_metadata,
 //    enter_hook, exit_hook, *arguments),
-// it launches without a Python frame where it has a TritonLaunch for that, and
-// calls its method `_call` where it has none.
+// it launches without a Python frame where it has a TritonLaunch for that and
+// `_direct` is true, and else calls its method `_call`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,10 @@ struct LaunchObject {
 struct LauncherBase {
   char Header[PythonSelfKernelOffset];
   Vectorcall Call;
-  PyObject *Native; ///< Python's `_native`: a LaunchObject, or null.
+  /// Python's `_native`: a LaunchObject, or null. It is set once, since calls
+  /// are under way in it that hold no reference.
+  PyObject *Native;
+  bool IsDirect; ///< Python's `_direct`: whether calls go to Native.
 };
 
 } // namespace
@@ -56,7 +59,8 @@ TritonLaunch::~TritonLaunch() noexcept(false) {
     }
   while (P) {
     Py.Py_DecRef(P->Function);
-    Py.Py_DecRef(P->Metadata);
+    if (P->Metadata)
+      Py.Py_DecRef(P->Metadata);
     delete std::exchange(P, P->Next);
   }
   for (PyObject *Each : {Devices, HookChain})
@@ -67,9 +71,12 @@ TritonLaunch::~TritonLaunch() noexcept(false) {
 int launchjit::python::raiseTriton(CUresult Code, const std::string &What,
                                    const Twine &Detail) {
   const char *Text = nullptr;
-  if (const Driver *Drv = Driver::processIfOpen())
+  if (auto Drv = Driver::process()) {
     if (Drv->cuGetErrorString)
       Drv->cuGetErrorString(Code, &Text);
+  } else {
+    consumeError(Drv.takeError());
+  }
   std::string Message = "Triton Error [CUDA]: ", More = Detail.str();
   if (!What.empty())
     Message += What + ": ";
@@ -218,7 +225,7 @@ static Expected<KernelRef> wrapFunction(const TritonLaunch &L, uint64_t Handle,
   if (D.Code == Status::Signature) {
     SignatureOptions Bare = L.Sig.options();
     Bare.Scratch = 0;
-    auto S = Signature::create(L.Sig.parameters().vec(), Bare);
+    auto S = Signature::parse(L.Sig.str(), Bare);
     if (!S)
       return S.takeError();
     Made = Kernel::wrap(Function, L.Name, *S, O);
@@ -236,9 +243,19 @@ static Expected<KernelRef> wrapFunction(const TritonLaunch &L, uint64_t Handle,
 static std::unique_ptr<TritonPlan> makePlan(const TritonCall &C,
                                             uint64_t Handle) {
   const TritonLaunch &L = C.Launch;
-  if (C.Config[0] < 1) {
+  if (C.Config[0] < 1 || C.Config[0] > INT32_MAX / 32) {
     raiseTriton(CUDA_ERROR_INVALID_VALUE, "",
                 "num_warps is " + Twine(C.Config[0]));
+    return nullptr;
+  }
+  const bool HasDims = L.Options.Minor <= 5;
+  const int Cluster[3] = {C.Config[HasDims ? 3 : 1], HasDims ? C.Config[4] : 1,
+                          HasDims ? C.Config[5] : 1};
+  // The grid would be empty, and a launch of that is none.
+  if (C.Config[1] != 1 && any_of(Cluster, [](int Size) { return Size < 1; })) {
+    raiseTriton(CUDA_ERROR_INVALID_VALUE, "",
+                "the cluster is " + Twine(Cluster[0]) + " x " +
+                    Twine(Cluster[1]) + " x " + Twine(Cluster[2]));
     return nullptr;
   }
   auto P = std::make_unique<TritonPlan>();
@@ -246,9 +263,6 @@ static std::unique_ptr<TritonPlan> makePlan(const TritonCall &C,
   std::copy(std::begin(C.Config), std::end(C.Config), P->Config);
   P->Cooperative = C.Cooperative;
   P->PDL = C.PDL;
-  const bool HasDims = L.Options.Minor <= 5;
-  const int Cluster[3] = {C.Config[HasDims ? 3 : 1], HasDims ? C.Config[4] : 1,
-                          HasDims ? C.Config[5] : 1};
   for (unsigned Axis = 0; Axis != 3; ++Axis)
     P->Blocks[Axis] = C.Config[1] == 1 ? 1 : Cluster[Axis];
 
@@ -278,6 +292,16 @@ static const TritonPlan *knownPlan(const TritonCall &C) {
   return P;
 }
 
+/// Whether \p Metadata is a tuple of ints, which cannot change.
+static bool isFixed(PyObject *Metadata) {
+  if (typeOf(Metadata) != Py.PyTuple_Type)
+    return false;
+  for (Py_ssize_t I = Py.PyTuple_Size(Metadata); I--;)
+    if (typeOf(Py.PyTuple_GetItem(Metadata, I)) != Py.PyLong_Type)
+      return false;
+  return true;
+}
+
 /// A plan for what the call was given, and its owner where it is for this call
 /// only: a launcher that is called with ever new functions does not keep them
 /// all. Null with an exception.
@@ -295,10 +319,12 @@ static const TritonPlan *findPlan(const TritonCall &C,
   Own = makePlan(C, Handle);
   if (!Own || L.NumPlans.fetch_add(1) >= MaxPlans)
     return Own.get();
-  for (PyObject *Each : {C.Function, C.Metadata})
-    Py.Py_IncRef(Each);
+  Py.Py_IncRef(C.Function);
   Own->Function = C.Function;
-  Own->Metadata = C.Metadata;
+  if (isFixed(C.Metadata)) {
+    Py.Py_IncRef(C.Metadata);
+    Own->Metadata = C.Metadata;
+  }
   Own->Next = L.Plans.load(std::memory_order_acquire);
   while (!L.Plans.compare_exchange_weak(Own->Next, Own.get(),
                                         std::memory_order_acq_rel))
@@ -318,8 +344,9 @@ static int callHook(const TritonCall &C, PyObject *Hook) {
     Ref Calls(Py.PyObject_GetAttr(Hook, Py.Names.calls));
     if (!Calls)
       return -1;
-    if (Py.PyObject_IsTrue(Calls.get()) == 0)
-      return 0;
+    int Any = Py.PyObject_IsTrue(Calls.get());
+    if (Any <= 0)
+      return Any;
   }
   return Ref(Py.PyObject_CallFunctionObjArgs(Hook, C.LaunchMetadata, nullptr))
              ? 0
@@ -451,9 +478,11 @@ static PyObject *callLaunch(PyObject *O, PyObject *const *Args,
 static PyObject *callLauncher(PyObject *O, PyObject *const *Args,
                               size_t NumAndFlag, PyObject *Names) {
   constexpr Py_ssize_t Leading = 9;
-  PyObject *Native = reinterpret_cast<LauncherBase *>(O)->Native;
+  const auto &Base = *reinterpret_cast<LauncherBase *>(O);
+  PyObject *Native = Base.Native;
   Py_ssize_t N = NumAndFlag & ~ArgumentsOffset;
-  if (LLVM_UNLIKELY(!Native || typeOf(Native) != Py.TritonLaunchType ||
+  if (LLVM_UNLIKELY(!__atomic_load_n(&Base.IsDirect, __ATOMIC_RELAXED) ||
+                    !Native || typeOf(Native) != Py.TritonLaunchType ||
                     N < Leading || (Names && Py.PyTuple_Size(Names)))) {
     SmallVector<PyObject *, 64> All = {O};
     All.append(Args, Args + N + (Names ? Py.PyTuple_Size(Names) : 0));
@@ -518,6 +547,7 @@ PyObject *launchjit::python::makeTritonBase(const CPython &C) {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(LauncherBase, Call),
        READONLY, nullptr},
       {"_native", T_OBJECT, offsetof(LauncherBase, Native), 0, nullptr},
+      {"_direct", T_BOOL, offsetof(LauncherBase, IsDirect), 0, nullptr},
       {nullptr, 0, 0, 0, nullptr}};
   PyType_Slot Slots[] = {
       {Py_tp_new, reinterpret_cast<void *>(newLauncher)},

@@ -54,22 +54,25 @@ def stats() -> dict[str, int]:
 
 
 def entries() -> list[Entry]:
-    """The entries of all caches that are searched, in that order."""
-    listing = c_void_p()
-    check(lib.lj_cache_list(None, 0, listing))
-    return _take(listing)
+    """The entries of all caches that are searched, in that order. A folder that
+    is refused or cannot be read has none: verify says why."""
+    return [entry for _, found, _ in _folders() for entry in found]
 
 
 def verify(recompile: bool = False) -> list[tuple[str, str]]:
     """Reads every entry to its last byte; gives the path of each that is of no
-    use, and why. With `recompile`, each is compared with fresh code too, but
-    for those of other versions of the library or of LLVM."""
+    use, and why, and so each folder that is refused or cannot be read. With
+    `recompile`, each is compared with fresh code too, but for those of other
+    versions of the library or of LLVM; raises Error where code cannot be
+    made."""
     wrong = []
-    for entry in entries():
-        try:
-            _verify(os.fsencode(entry.path), recompile)
-        except Error as error:
-            wrong.append((entry.path, str(error)))
+    for folder, found, problem in _folders():
+        if problem:
+            wrong.append((folder, problem))
+        for entry in found:
+            problem = _problem(os.fsencode(entry.path), recompile)
+            if problem:
+                wrong.append((entry.path, problem))
     return wrong
 
 
@@ -100,6 +103,29 @@ def _info() -> _lib.CacheInfo:
     return result
 
 
+def _layers() -> list[bytes]:
+    paths = []
+    for i in range(_info().num_layers):
+        layer = _lib.String()
+        check(lib.lj_cache_layer(i, layer))
+        paths.append(layer.bytes())
+    return paths
+
+
+def _folders() -> list[tuple[str, list[Entry], str]]:
+    """Each folder in the order of the search: its path, its entries, and why they
+    are not known or ""."""
+    folders = []
+    for path in filter(None, [*_layers(), _info().directory.bytes()]):
+        listing = c_void_p()
+        try:
+            check(lib.lj_cache_list(path, len(path), listing))
+            folders.append((os.fsdecode(path), _take(listing), ""))
+        except Error as error:
+            folders.append((os.fsdecode(path), [], str(error)))
+    return folders
+
+
 def _take(listing) -> list[Entry]:
     try:
         return [_entry(listing, i) for i in range(lib.lj_cache_listing_size(listing))]
@@ -114,41 +140,46 @@ def _entry(listing, index) -> Entry:
 
 
 # Of lj_stub_output and lj_status.
-_OBJECT, _NOT_FOUND, _UNSUPPORTED = 0, 7, 11
+_OBJECT, _INVALID_ARGUMENT, _NOT_FOUND, _UNSUPPORTED = 0, 1, 7, 11
 
 
-def _verify(path: bytes, recompile: bool) -> None:
+def _problem(path: bytes, recompile: bool) -> str:
+    """What is wrong with an entry; "" for nothing."""
     handle = c_void_p()
-    error = lib.lj_cache_entry_read(path, len(path), handle)
-    if error and lib.lj_error_status(error) == _NOT_FOUND:  # gone since it was listed
-        lib.lj_error_delete(error)
-        return
-    check(error)
+    status, message = _outcome(lib.lj_cache_entry_read(path, len(path), handle))
+    if status:
+        return message if status != _NOT_FOUND else ""  # gone since it was listed
     try:
         if not recompile:
-            return
+            return ""
         fresh = _lib.Buffer()
-        error = lib.lj_cache_entry_recompile(handle, _OBJECT, fresh)
-        if error and lib.lj_error_status(error) == _UNSUPPORTED:
-            lib.lj_error_delete(error)
-            return
-        check(error)
-        if fresh.take() != lib.lj_cache_entry_object(handle).bytes():
-            raise Error("its code is not what is made of its key now")
+        status, message = _outcome(lib.lj_cache_entry_recompile(handle, _OBJECT, fresh))
+        if status == _UNSUPPORTED:
+            raise Error(message)  # it is not the entry's fault
+        if status:
+            return message if status != _INVALID_ARGUMENT else ""  # of another build
+        if fresh.take() == lib.lj_cache_entry_object(handle).bytes():
+            return ""
+        return "its code is not what is made of its key now"
     finally:
         lib.lj_cache_entry_delete(handle)
+
+
+def _outcome(error) -> tuple[int, str]:
+    """An lj_error's status, 0 for null, and what it says; gives it back."""
+    status = lib.lj_error_status(error) if error else 0
+    try:
+        check(error)
+    except Error as e:
+        return status, str(e)
+    return 0, ""
 
 
 def __getattr__(name):
     if name == "path":
         return os.fsdecode(_info().directory.bytes()) or None
     if name == "layers":
-        layer = _lib.String()
-        paths = []
-        for i in range(_info().num_layers):
-            check(lib.lj_cache_layer(i, layer))
-            paths.append(os.fsdecode(layer.bytes()))
-        return tuple(paths)
+        return tuple(map(os.fsdecode, _layers()))
     if name == "mode":
         return _MODES[_info().mode]
     if name == "max_bytes":

@@ -33,8 +33,9 @@ class Launch(_lib.Record):
     stream: the handle.
     arguments: the bytes of each of the kernel's parameters, hidden ones left
         out; Signature.parameters says what they are.
-    error: in an exit hook, the exception because of which nothing was launched;
-        None otherwise.
+    error: in an exit hook, the exception because of which nothing was launched,
+        or, though it was, that of an exit hook that came before (or what
+        LAUNCHJIT_DEBUG=sync found); None otherwise.
     """
 
     __slots__ = ("kernel", "grid", "block", "shared", "stream", "arguments", "error")

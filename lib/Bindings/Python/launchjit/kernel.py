@@ -81,8 +81,10 @@ class Kernel(pylib.lj_python_kernel_base()):
 
     A launch gives None, or raises before anything was launched:
     ArgumentTypeError, ArgumentRangeError, ArgumentValueError, CudaError, or
-    what an argument's own code raised. Arguments stay alive until it returns;
-    the GIL is released while the driver is called.
+    what an argument's own code raised. Only what an exit hook (launchjit.hooks)
+    raises and what LAUNCHJIT_DEBUG=sync finds come although the launch ran.
+    Arguments stay alive until it returns; the GIL is released while the driver
+    is called.
 
     A kernel pickles by value, unless it wraps a function of the host's.
     """

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
 import re
 
@@ -40,17 +39,18 @@ def _make_native(types, version, name="kernel", cooperative=False, pdl=False, na
     spelled = [_spell(type) for type in types]
     parse = functools.partial(Signature, scratch="g" if version < (3, 5) else "gp",
                               large_parameters=True)
+    # Names are for messages; one may be a type's in our grammar, as `half` is, and
+    # descriptors, which are taken apart, have more types than names.
+    named = [f"{name}: {type}" for name, type in zip(names, spelled)]
     try:
-        # Names are for messages; one may be a type's in our grammar, as `half` is.
-        signature = parse(", ".join(f"{name}: {type}"
-                                    for name, type in itertools.zip_longest(names, spelled)))
+        signature = parse(", ".join(named if len(names) == len(spelled) else spelled))
     except SignatureError:
         signature = parse(", ".join(spelled))
     chain = None
     if version >= (3, 5):
         from triton.knobs import HookChain as chain
-    return pylib.lj_python_triton_launch(signature._handle, str(name).encode(), version[1],
-                                         bool(cooperative), bool(pdl), devices, chain)
+    return pylib.lj_python_triton_launch(signature._handle, str(name).encode(errors="replace"),
+                                         version[1], bool(cooperative), bool(pdl), devices, chain)
 
 
 def make_launch(version):
@@ -145,7 +145,8 @@ def launcher_class(driver, version):
                         native, *([signature] if version >= (3, 5) else []), meta)
             if is_plain and self.global_scratch_size <= 0 and \
                     getattr(self, "profile_scratch_size", 0) <= 0:
-                self._native = native
+                super().__setattr__("_native", native)
+                super().__setattr__("_direct", True)
 
         def _set_up(self, metadata):
             self.num_ctas = (getattr(metadata, "num_ctas", 1) if version >= (3, 6) else
@@ -157,15 +158,10 @@ def launcher_class(driver, version):
             for name in names:
                 setattr(self, name, getattr(metadata, name))
 
-        @property
-        def launch(self):
-            return self.__dict__["launch"]
-
-        @launch.setter
-        def launch(self, function):
-            # Whoever puts another one there wants it called.
-            self._native = None
-            self.__dict__["launch"] = function
+        def __setattr__(self, name, value):
+            # Whoever puts another `launch` there, say, wants it called.
+            super().__setattr__("_direct", False)
+            super().__setattr__(name, value)
 
     CudaLauncher.__module__ = theirs.__module__
     CudaLauncher.__qualname__ = "CudaLauncher"

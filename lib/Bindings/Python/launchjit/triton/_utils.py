@@ -48,6 +48,10 @@ _TYPES = {
 }
 
 
+# {CUmodule: CUfunction}: what load_binary loaded.
+_loaded: dict[int, int] = {}
+
+
 class _Attribute(ctypes.Structure):
     _fields_ = [("id", c_uint), ("pad", c_uint), ("value", c_uint * 16)]
 
@@ -143,12 +147,16 @@ def _load_binary(version, name, data, shared, device):
     except BaseException:
         _function("cuModuleUnload")(module)
         raise
+    _loaded[module] = function
     devices[function] = device
     return module, function, registers, local // 4, threads
 
 
 def _unload_module(module):
-    _call("cuModuleUnload", _handle(module))
+    module = _handle(module)
+    # Before it is gone: the driver gives its handles to the next.
+    devices.pop(_loaded.pop(module, None), None)
+    _call("cuModuleUnload", module)
 
 
 def _get_device_properties(version, device):
