@@ -192,7 +192,6 @@ def test_launchers(ours):
 
 
 @pytest.mark.skipif(VERSION < (3, 8), reason="up to 3.7 kernels are not unloaded")
-@pytest.mark.xfail(strict=True, reason="_launcher.devices keeps every function")
 def test_modules(ours):
     """Modules that are loaded and unloaded."""
     import launchjit as lj
