@@ -36,10 +36,20 @@ template <typename T> static CUresult give(void *Out, T Value) {
 /// All that was asked for. Bit 85, which some clear, is set.
 static CUresult encode(CUtensorMap *Map, CUtensorMapDataType Type,
                        unsigned Rank, void *Address, const cuuint64_t *Dims,
-                       ArrayRef<uint64_t> All) {
+                       const cuuint64_t *Strides,
+                       const cuuint32_t *ElementStrides,
+                       SmallVector<uint64_t> All) {
   if (!Map || reinterpret_cast<uintptr_t>(Map) % 64 || Rank < 1 || Rank > 5 ||
-      reinterpret_cast<uintptr_t>(Address) % 16 || Type > 15)
+      reinterpret_cast<uintptr_t>(Address) % 16 || Type > 15 ||
+      any_of(ArrayRef(Dims, Rank),
+             [](cuuint64_t Size) { return !Size || Size > 1ull << 32; }) ||
+      any_of(ArrayRef(Strides, Rank - 1),
+             [](cuuint64_t Size) { return Size % 16 || Size >= 1ull << 40; }) ||
+      any_of(ArrayRef(ElementStrides, Rank),
+             [](cuuint32_t Step) { return !Step || Step > 8; }))
     return CUDA_ERROR_INVALID_VALUE;
+  All.append(Strides, Strides + Rank - 1);
+  All.append(ElementStrides, ElementStrides + Rank);
   cuuint64_t Words[16] = {reinterpret_cast<cuuint64_t>(Address),
                           Rank | 1u << 21, cuuint64_t(Type)};
   std::copy_n(Dims, Rank, Words + 3);
@@ -63,11 +73,9 @@ LJ_ENTRIES {
       if (any_of(ArrayRef(Box, Rank),
                  [](cuuint32_t Size) { return !Size || Size > 256; }))
         return CUDA_ERROR_INVALID_VALUE;
-      All.append(Strides, Strides + Rank - 1);
       All.append(Box, Box + Rank);
-      All.append(ElementStrides, ElementStrides + Rank);
     }
-    return encode(Map, Type, Rank, Address, Dims, All);
+    return encode(Map, Type, Rank, Address, Dims, Strides, ElementStrides, All);
   }
 
   LJ_ENTRY cuTensorMapEncodeIm2col(
@@ -82,12 +90,10 @@ LJ_ENTRIES {
     if (Rank && Rank <= 5) {
       if (!Channels || Channels > 256 || !Pixels || Pixels > 1024)
         return CUDA_ERROR_INVALID_VALUE;
-      All.append(Strides, Strides + Rank - 1);
       All.append(Lower, Lower + (Rank > 2 ? Rank - 2 : 0));
       All.append(Upper, Upper + (Rank > 2 ? Rank - 2 : 0));
-      All.append(ElementStrides, ElementStrides + Rank);
     }
-    return encode(Map, Type, Rank, Address, Dims, All);
+    return encode(Map, Type, Rank, Address, Dims, Strides, ElementStrides, All);
   }
 
   LJ_ENTRY cuMemAlloc(CUdeviceptr * Out, size_t Size) {

@@ -362,6 +362,11 @@ def fill(ours, *args):
     (2**40, 0, 0, 7, [16, 16], [16, 16], [16, 1]),
     (2**64 - 16, 0, 4, 7, [16, 16], [16, 16], [16, 1]),
     (-16, 0, 4, 7, [16, 16], [16, 16], [16, 1]),
+    (2**40, 0, 4, 7, [16, 16], [16, 16], [2**63 - 1, 1]),
+    # Of two errors, the first; the last stride is not looked at.
+    (2**40, 0, 4, 7, [16, 16], [1.5], [16, 1]),
+    (2**40, 0, 4, 7, [16, 16], [16, 16], ["x", 1, 1]),
+    (2**40, 0, 4, 7, [16], [16], [None]),
 ], ids=repr)
 def test_tensor_map(args):
     both(lambda ours: fill(ours, *args))
@@ -370,7 +375,7 @@ def test_tensor_map(args):
 @pytest.mark.parametrize("args,error", [
     # Cut to 32 or 64 bits these would be good.
     ((2**40, 0, 4, 7, [16, 2**32 + 16], [16, 16], [16, 1]), RuntimeError),
-    ((2**40, 0, 4, 7, [16, 16], [16, 16], [2**62 + 16, 1]), OverflowError),
+    ((2**40, 0, 4, 7, [16, 16], [16, 16], [2**62 + 16, 1]), RuntimeError),
     ((2**40, 0, 4, 7, [16, 16], [16, 16], [2**64 + 16, 1]), OverflowError),
     # More dimensions than Triton has room for.
     ((2**40, 0, 4, 7, [1] * 6, [1] * 6, [1] * 6), RuntimeError),

@@ -69,19 +69,27 @@ PyObject *launchjit::python::makeTensorMapType(const CPython &C) {
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// The ints of a sequence of at most MaxRank, reversed; 0, or -1 with an
+/// The ints of a sequence, reversed and without the \p NumLeft last ones; it
+/// has at most MaxRank of them, or as many as \p Wanted says. 0, or -1 with an
 /// exception.
 static int toReversed(PyObject *O, const char *What,
-                      SmallVectorImpl<int64_t> &Values) {
+                      SmallVectorImpl<int64_t> &Values,
+                      std::optional<size_t> Wanted = {},
+                      const char *Mismatch = "Rank mismatch",
+                      unsigned NumLeft = 0) {
   Ref Tuple(Py.PySequence_Tuple(O));
   if (!Tuple)
     return -1;
-  Py_ssize_t Size = Py.PyTuple_Size(Tuple.get());
-  if (Size > Py_ssize_t(MaxRank))
+  size_t Size = Py.PyTuple_Size(Tuple.get());
+  if (Wanted && Size != *Wanted)
+    return raisePlain(Py.PyExc_RuntimeError,
+                      Twine(Mismatch) + ": " + What + " has " + Twine(Size) +
+                          " dimensions, not " + Twine(*Wanted));
+  if (Size > MaxRank)
     return raisePlain(Py.PyExc_RuntimeError,
                       Twine(What) + " has " + Twine(Size) +
                           " dimensions; a tensor map has 1 to 5");
-  for (Py_ssize_t I = Size; I--;) {
+  for (size_t I = Size - std::min<size_t>(NumLeft, Size); I--;) {
     PyObject *Item = Py.PyTuple_GetItem(Tuple.get(), I);
     int64_t Value;
     if (!isInt(Item))
@@ -99,8 +107,9 @@ static int toReversed(PyObject *O, const char *What,
 }
 
 /// The version, where to put the map (which is left alone), address, swizzle,
-/// element size, element type, block, shape, strides, padding.
-static int parse(PyObject *const *Args, bool BlockHasRank, Request &R) {
+/// element size, element type, block, shape, strides, padding. The sequences
+/// come after all numbers.
+static int parse(PyObject *const *Args, Request &R) {
   if (toInt(Args[0], R.Minor))
     return -1;
   Args += 2;
@@ -109,24 +118,20 @@ static int parse(PyObject *const *Args, bool BlockHasRank, Request &R) {
                       "the address must be int, not " + typeName(Args[0]));
   R.Address =
       reinterpret_cast<void *>(Py.PyLong_AsUnsignedLongLongMask(Args[0]));
-  if (toInt(Args[1], R.Swizzle) || toInt(Args[2], R.ElementSize) ||
-      toInt(Args[3], R.Type) || toInt(Args[7], R.Padding) ||
-      toReversed(Args[4], "block size", R.Block) ||
-      toReversed(Args[5], "shape", R.Shape) ||
-      toReversed(Args[6], "strides", R.Strides))
+  return toInt(Args[1], R.Swizzle) || toInt(Args[2], R.ElementSize) ||
+                 toInt(Args[3], R.Type) || toInt(Args[7], R.Padding)
+             ? -1
+             : 0;
+}
+
+/// The strides, in bytes. The innermost one is the element's, and neither
+/// looked at nor the driver's to know.
+static int parseStrides(PyObject *O, Request &R) {
+  if (toReversed(O, "strides", R.Strides, R.rank(), "Rank mismatch", 1))
     return -1;
-  if ((BlockHasRank && R.Block.size() != R.rank()) ||
-      R.Strides.size() != R.rank() || !R.rank())
-    return raisePlain(Py.PyExc_RuntimeError,
-                      "Rank mismatch: block size, shape and strides have " +
-                          Twine(R.Block.size()) + ", " + Twine(R.rank()) +
-                          " and " + Twine(R.Strides.size()) + " dimensions");
-  // The innermost stride is the element's, and not the driver's to know.
-  R.Strides.erase(R.Strides.begin());
   for (int64_t &Stride : R.Strides)
     if (MulOverflow(Stride, int64_t(R.ElementSize), Stride))
-      return raisePlain(Py.PyExc_OverflowError,
-                        "strides do not fit into 64 bits as bytes");
+      Stride = INT64_MAX; // which the driver refuses
   return 0;
 }
 
@@ -212,7 +217,9 @@ static PyObject *fillTiled(PyObject *, PyObject *const *Args, Py_ssize_t N) {
                                        Twine(N - 2) + " given)");
     return nullptr;
   }
-  if (parse(Args, /*BlockHasRank=*/true, R))
+  if (parse(Args, R) || toReversed(Args[6], "block size", R.Block) ||
+      toReversed(Args[7], "shape", R.Shape, R.Block.size()) ||
+      parseStrides(Args[8], R))
     return nullptr;
   return make(Args[1], "tensor map", R,
               [&](const Driver &Drv, CUtensorMap *Map) {
@@ -244,23 +251,19 @@ static PyObject *fillIm2col(PyObject *, PyObject *const *Args, Py_ssize_t N) {
   }
   SmallVector<int64_t, MaxRank> Lower, Upper, Steps;
   int Channels = 0, Pixels = 0;
-  if (parse(Args, /*BlockHasRank=*/false, R) ||
-      toReversed(Args[10], "pixelBoxLower", Lower) ||
-      toReversed(Args[11], "pixelBoxUpper", Upper) ||
+  if (parse(Args, R) ||
       (Given && (toInt(Args[12], Channels) || toInt(Args[13], Pixels))) ||
-      toReversed(Args[N - 1], "elementStrides", Steps))
+      toReversed(Args[7], "shape", R.Shape) ||
+      toReversed(Args[6], "block size", R.Block,
+                 Given ? std::nullopt : std::optional<size_t>(2),
+                 "blockSize must have exactly 2 dimensions for im2col") ||
+      parseStrides(Args[8], R) ||
+      toReversed(Args[10], "pixelBoxLower", Lower) ||
+      toReversed(Args[11], "pixelBoxUpper", Upper, Lower.size(),
+                 "Pixel box corner rank mismatch") ||
+      toReversed(Args[N - 1], "elementStrides", Steps, R.rank(),
+                 "elementStrides length must match tensor rank"))
     return nullptr;
-  const char *Wrong =
-      Lower.size() != Upper.size() ? "Pixel box corner rank mismatch"
-      : Steps.size() != R.rank()
-          ? "elementStrides length must match tensor rank"
-      : !Given && R.Block.size() != 2
-          ? "blockSize must have exactly 2 dimensions for im2col"
-          : nullptr;
-  if (Wrong) {
-    raisePlain(Py.PyExc_RuntimeError, Wrong);
-    return nullptr;
-  }
   if (!Given) {
     const auto Block = narrow<int>(R.Block);
     Channels = Block[0];
