@@ -80,6 +80,8 @@ LJ_ENTRIES {
     SmallVector<uint64_t> All = {Channels, Pixels,    Interleave,
                                  Swizzle,  Promotion, Fill};
     if (Rank && Rank <= 5) {
+      if (!Channels || Channels > 256 || !Pixels || Pixels > 1024)
+        return CUDA_ERROR_INVALID_VALUE;
       All.append(Strides, Strides + Rank - 1);
       All.append(Lower, Lower + (Rank > 2 ? Rank - 2 : 0));
       All.append(Upper, Upper + (Rank > 2 ? Rank - 2 : 0));

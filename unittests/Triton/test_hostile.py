@@ -381,6 +381,17 @@ def test_bad_tensor_map(args, error):
         fill(True, *args)
 
 
+@pytest.mark.skipif(VERSION < (3, 8), reason="of 3.8 and later")
+@pytest.mark.parametrize("block", [[2**32 + 16, 16], [16, 2**32 + 16], [-2**32 + 16, 16]], ids=repr)
+def test_im2col_block(block):
+    """As above; Triton cuts them."""
+    worlds.enter_world(True)
+    with pytest.raises(RuntimeError, match="Failed to create im2col"):
+        worlds.made_driver().utils.fill_tma_descriptor_im2col(
+            2**40, 0, 4, 7, block, [2, 16, 16, 64], [16384, 1024, 64, 1], 0, [0, 0], [0, 0],
+            [1] * 4)
+
+
 @pytest.mark.skipif(VERSION != (3, 4), reason="of 3.4")
 def test_tensor_map_at_null():
     def work(ours):

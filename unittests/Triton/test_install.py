@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import worlds
+from launchjit import _lib
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "lib" / "Bindings" / "Python"
@@ -179,7 +180,8 @@ def venv(tmp_path_factory):
 
 def start(python, code, **environment):
     path = [str(HERE)] + ([str(HERE / "standin")] if worlds.VERSION < (3, 8) else [])
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), **environment}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "LAUNCHJIT_LIBRARY": _lib.path,
+           **environment}
     return subprocess.run([python, "-c", textwrap.dedent(code)], env=env, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

@@ -63,6 +63,7 @@ struct SignatureOptions {
 class Signature {
 public:
   // Out of line: what they do for nested vectors is much code for each caller.
+  Signature();
   Signature(const Signature &);
   Signature(Signature &&);
   Signature &operator=(const Signature &);
@@ -92,7 +93,6 @@ public:
   const SignatureOptions &options() const { return Options; }
 
 private:
-  Signature();
   std::vector<Parameter> Parameters;
   std::vector<NamedSlot> Slots;
   SignatureOptions Options;

@@ -262,8 +262,9 @@ static PyObject *fillIm2col(PyObject *, PyObject *const *Args, Py_ssize_t N) {
     return nullptr;
   }
   if (!Given) {
-    Channels = static_cast<int>(R.Block[0]);
-    Pixels = static_cast<int>(R.Block[1]);
+    const auto Block = narrow<int>(R.Block);
+    Channels = Block[0];
+    Pixels = Block[1];
   }
   // The driver reads a corner for each dimension between the outermost and the
   // innermost one.
