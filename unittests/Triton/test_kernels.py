@@ -171,8 +171,7 @@ class Call:
     """A call of a kernel, compared in the two worlds. `right`: where Triton's
     launcher has a fault, the bytes of the last parameter, or what is raised."""
 
-    def __init__(self, name, function, args, *, grid=(3,), right=None, jit=None, count=None,
-                 **kwargs):
+    def __init__(self, name, function, args, *, grid=(3,), right=None, jit=None, **kwargs):
         self.__dict__.update(locals())
 
     def __repr__(self):
@@ -185,7 +184,8 @@ class Call:
         for _ in range(2):  # the second finds the kernel in the cache
             compiled = kernel[self.grid](*args, **self.kwargs)
             result.append((compiled.name, compiled.metadata.shared, compiled.metadata.num_warps,
-                           compiled.n_regs, compiled.n_spills, list(compiled.src.signature.items())))
+                           compiled.n_regs, compiled.n_spills,
+                           list(compiled.src.signature.items())))
         return result
 
 
@@ -338,7 +338,8 @@ def kernel_cases():
     yield Call("add half", add, lambda log: [*tensors("fp16", "bf16", "fp32"), 1000],
                BLOCK=128)
     yield Call("softmax", softmax, lambda log: [*tensors("fp32", "fp32"), 781, 784, 1024])
-    yield Call("multiply", multiply, lambda log: [*tensors("fp16", "fp16", "fp32"), 256, 64, 64, 32])
+    yield Call("multiply", multiply,
+               lambda log: [*tensors("fp16", "fp16", "fp32"), 256, 64, 64, 32])
     yield Call("too much shared memory", multiply,
                lambda log: [*tensors("fp16", "fp16", "fp32"), 4096, 128, 256, 128],
                num_stages=6, num_warps=8)
@@ -383,8 +384,9 @@ def descriptor_cases():
     yield Call("descriptor in a tuple", two, lambda log: [(describe(log), 3), 7])
 
 
-CALLS = [call for cases in (annotated_cases, plain_cases, language_cases, tuple_cases, grid_cases, option_cases,
-                            kernel_cases, descriptor_cases) for call in cases()]
+CALLS = [call for cases in (annotated_cases, plain_cases, language_cases, tuple_cases,
+                            grid_cases, option_cases, kernel_cases, descriptor_cases)
+         for call in cases()]
 
 
 @pytest.mark.parametrize("call", CALLS, ids=repr)
@@ -409,7 +411,8 @@ def test_one_kernel_many_ways():
     def work(log):
         kernel = fresh(constants)
         calls = [(1, 2, 3, 4, 5), (True, 2, 3, 4, 5), (1.0, 2, 3, 4, 5), (0.0, 1, None, 1.5, ()),
-                 (-0.0, 1, None, 1.5, ()), ((2, 3), None, 3, True, 5), (Pair(2, 3), None, 3, True, 5),
+                 (-0.0, 1, None, 1.5, ()), ((2, 3), None, 3, True, 5),
+                 (Pair(2, 3), None, 3, True, 5),
                  (1, 2**40, 3, (4, 5), 6), (1, Tensor(None, log, "t"), 3, (4, 5.5), 6)]
         names = []
         for args in calls * 3:

@@ -56,7 +56,7 @@ def draw(r, type, wrong, log):
     if isinstance(type, tuple):
         items = [draw(r, each, wrong, log) for each in type]
         if is_wrong:  # from 3.7 on a short one reads beyond
-            return r.choice([5, None, items + [1], items[:-1]] if EARLY else [items + [1]])
+            return r.choice([5, None, items + [1]] + ([items[:-1]] if EARLY else []))
         return r.choice([tuple, list])(items)
     if type == "constexpr":
         return r.choice([1, None, "x", object])

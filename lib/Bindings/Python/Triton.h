@@ -48,6 +48,7 @@ struct TritonLaunch {
   StubKernel Stub; ///< What the stub reads.
   /// Each parameter's place among all arguments, tuples flattened.
   llvm::SmallVector<int, 0> ArgumentIndex;
+  bool HasTuples = false;
   PyObject *Devices = nullptr;   ///< Owned: {CUfunction: device}.
   PyObject *HookChain = nullptr; ///< Owned; null where there is none.
   std::atomic<const TritonPlan *> Plans{nullptr};
@@ -84,8 +85,10 @@ struct TritonCall : TritonSelf {
     uint32_t Slot;
   };
   llvm::SmallVector<Waiting, 16> Pointers, Maps;
-  /// Tuples that were made of other sequences, owned.
+  /// The arguments' tuples, in the order in which the stub comes to them,
+  /// owned.
   llvm::SmallVector<PyObject *, 2> Tuples;
+  unsigned NextTuple = 0; ///< That the stub has not come to yet.
   /// The fp16 parameter that overflowed; 3.6 and earlier tell after the hook.
   int HalfOverflow = -1;
 
@@ -110,6 +113,10 @@ void fillTritonTable();
 int convertTritonPointer(TritonCall &C, PyObject *O, uint64_t &Address,
                          int Index);
 int convertTritonMap(TritonCall &C, PyObject *O, void *To);
+/// Has all tuples of the arguments ready: 3.7 and later take them apart before
+/// they convert anything. 0, or -1 with an exception.
+int takeTritonTuples(TritonCall &C, llvm::ArrayRef<ABIType> Types,
+                     PyObject *const *Values);
 int raiseHalfOverflow(const TritonCall &C, uint32_t Slot);
 
 /// Like PyArg_ParseTuple's `i`; 0, or -1 with an exception.

@@ -325,31 +325,57 @@ static int begin(PyObject *Self, PyObject *const *, ptrdiff_t,
   return 0;
 }
 
-/// Up to 3.6 any sequence but bytes of the right length is a tuple, later any
+/// What \p Object is as a tuple, which the call keeps; null with an exception.
+/// Up to 3.6 any sequence but bytes of the right length is one, later any
 /// iterable that is long enough.
+static PyObject *takeTuple(TritonCall &C, PyObject *Object, Py_ssize_t Count) {
+  const bool IsEarly = C.Launch.isEarly();
+  auto Refuse = [&](const Twine &Got) -> PyObject * {
+    raisePlain(Py.PyExc_TypeError, C.Launch.Name + ": expected a sequence of " +
+                                       Twine(Count) + " for a tuple" + Got);
+    return nullptr;
+  };
+  if (IsEarly && (!Py.PySequence_Check(Object) ||
+                  hasFlag(Object, Py_TPFLAGS_BYTES_SUBCLASS)))
+    return Refuse("");
+  PyObject *Tuple = Object;
+  if (hasFlag(Object, Py_TPFLAGS_TUPLE_SUBCLASS))
+    Py.Py_IncRef(Tuple);
+  else
+    Tuple = Py.PySequence_Tuple(Object);
+  if (!Tuple)
+    return nullptr;
+  C.Tuples.push_back(Tuple);
+  Py_ssize_t Size = Py.PyTuple_Size(Tuple);
+  if (Size < Count || (Size != Count && IsEarly))
+    return Refuse(", got one of " + Twine(Size));
+  return Tuple;
+}
+
+int launchjit::python::takeTritonTuples(TritonCall &C, ArrayRef<ABIType> Types,
+                                        PyObject *const *Values) {
+  for (auto [I, T] : enumerate(Types)) {
+    if (T.Kind != ParamKind::Tuple)
+      continue;
+    PyObject *Tuple = takeTuple(C, Values[I], T.Elements.size());
+    if (!Tuple)
+      return -1;
+    SmallVector<PyObject *, 8> Items;
+    for (size_t J = 0; J != T.Elements.size(); ++J)
+      Items.push_back(Py.PyTuple_GetItem(Tuple, J));
+    if (takeTritonTuples(C, T.Elements, Items.data()))
+      return -1;
+  }
+  return 0;
+}
+
 static int unpack(const StubPythonLaunch *L, PyObject *Object, uint32_t Count,
                   uint32_t, PyObject **Items) {
   TritonCall &C = tritonCall(L);
-  PyObject *Tuple = Object;
-  if (!hasFlag(Object, Py_TPFLAGS_TUPLE_SUBCLASS)) {
-    bool Takes =
-        !C.Launch.isEarly() || (Py.PySequence_Check(Object) &&
-                                !hasFlag(Object, Py_TPFLAGS_BYTES_SUBCLASS));
-    Tuple = Takes ? Py.PySequence_Tuple(Object) : nullptr;
-    if (!Tuple)
-      return Takes ? -1
-                   : raisePlain(Py.PyExc_TypeError,
-                                C.Launch.Name + ": expected a sequence of " +
-                                    Twine(Count) + " for a tuple");
-    C.Tuples.push_back(Tuple);
-  }
-  Py_ssize_t Size = Py.PyTuple_Size(Tuple);
-  if (Size < Py_ssize_t(Count) ||
-      (Size != Py_ssize_t(Count) && C.Launch.isEarly()))
-    return raisePlain(Py.PyExc_TypeError,
-                      C.Launch.Name + ": expected a sequence of " +
-                          Twine(Count) + " for a tuple, got one of " +
-                          Twine(Size));
+  PyObject *Tuple = C.Launch.isEarly() ? takeTuple(C, Object, Count)
+                                       : C.Tuples[C.NextTuple++];
+  if (!Tuple)
+    return -1;
   for (uint32_t I = 0; I < Count; ++I)
     Items[I] = Py.PyTuple_GetItem(Tuple, I);
   return 0;

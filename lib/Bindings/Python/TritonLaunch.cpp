@@ -430,7 +430,8 @@ static PyObject *callStub(TritonCall &C, PyObject *const *Args, Py_ssize_t N) {
   }
   if (!L.isEarly()) {
     C.Plan = knownPlan(C);
-    if ((!C.Plan && parseMetadata(C)) || callHook(C, C.Enter))
+    if ((!C.Plan && parseMetadata(C)) || callHook(C, C.Enter) ||
+        (L.HasTuples && takeTritonTuples(C, L.Sig.abi().parameters(), Args)))
       return nullptr;
   }
   // The stub takes the first two for a grid and a stream, and leaves them
@@ -605,6 +606,9 @@ _object *launchjit::pythonTritonLaunch(const Signature &S, StringRef Name,
   L->Stub.Table = &TritonTable;
   int Next = 0;
   placeArguments(S.abi().parameters(), Next, L->ArgumentIndex);
+  L->HasTuples = any_of(S.abi().parameters(), [](const ABIType &T) {
+    return T.Kind == ParamKind::Tuple;
+  });
   L->Devices = Devices;
   Py.Py_IncRef(Devices);
   if (HookChain && !isNone(HookChain)) {
