@@ -86,8 +86,8 @@ LJ_API struct _object *lj_python_triton_launch(const lj_signature *signature,
  * tensor maps that such a launch takes, and what makes them, with the arguments
  * of Triton's fill_tma_descriptor_tiled and fill_tma_descriptor_im2col behind
  * two more: the minor version of Triton (4 to 9), and where to put the 128
- * bytes: an address, or None for a new object. Null with a Python exception set; null without one before
- * lj_python_initialize. */
+ * bytes: an address, or None for a new object. Null with a Python exception
+ * set; null without one before lj_python_initialize. */
 LJ_API struct _object *lj_python_triton_tensor_maps(void);
 /* A new reference to (get_default_stream, get_current_device), as Triton's
  * helpers have them. Null as above. */
