@@ -55,6 +55,18 @@ LJ_API lj_error *lj_module_kernel_parameter(const lj_module *module,
                                             size_t kernel, size_t parameter,
                                             uint32_t *offset, uint32_t *size);
 
+/* A __device__ or __constant__ variable, as the binary says. */
+typedef struct lj_variable_info {
+  size_t struct_size; /* set by the caller: sizeof(lj_variable_info) */
+  lj_string name;
+  uint64_t size; /* bytes */
+  bool constant; /* __constant__ */
+} lj_variable_info;
+
+LJ_API size_t lj_module_num_variables(const lj_module *module);
+LJ_API lj_error *lj_module_variable_info(const lj_module *module, size_t index,
+                                         lj_variable_info *info);
+
 /* A __device__ or __constant__ variable in the current context, or in the
  * primary context of `device` where none is current: its address and size in
  * bytes. Loads the module there. */

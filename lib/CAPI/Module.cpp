@@ -96,6 +96,21 @@ lj_error *lj_module_kernel_parameter(const lj_module *module, size_t kernel,
   return nullptr;
 }
 
+size_t lj_module_num_variables(const lj_module *module) {
+  return module ? module->M->binary().Variables.size() : 0;
+}
+
+lj_error *lj_module_variable_info(const lj_module *module, size_t index,
+                                  lj_variable_info *info) {
+  LJ_REQUIRE(module);
+  LJ_REQUIRE_STRUCT(lj_variable_info, info);
+  const std::vector<BinaryVariable> &Variables = module->M->binary().Variables;
+  LJ_REQUIRE_INDEX(index, Variables.size());
+  const BinaryVariable &V = Variables[index];
+  fillStruct(info, {0, toC(StringRef(V.Name)), V.Size, V.Constant});
+  return nullptr;
+}
+
 lj_error *lj_module_get_global(lj_module *module, const char *name, int device,
                                uint64_t *address, size_t *size) {
   LJ_REQUIRE(module);

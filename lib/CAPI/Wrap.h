@@ -91,6 +91,7 @@ LJ_FIRST_VERSION(lj_launcher_info, 88);
 LJ_FIRST_VERSION(lj_parameter, 88);
 LJ_FIRST_VERSION(lj_recorded_launch, 104);
 LJ_FIRST_VERSION(lj_signature_options, 24);
+LJ_FIRST_VERSION(lj_variable_info, 40);
 #undef LJ_FIRST_VERSION
 
 /// Null, or an error where \p S is smaller than any version of its type.

@@ -16,6 +16,7 @@ using CommandPtr = std::unique_ptr<Command>;
 
 CommandPtr makeDemo();
 CommandPtr makeSignature();
+CommandPtr makeInspect();
 CommandPtr makeIR();
 CommandPtr makeAssembly();
 CommandPtr makeObject();
@@ -32,10 +33,10 @@ CommandPtr makeCacheBundle();
 
 /// --help sorts them.
 inline constexpr CommandPtr (*CommandMakers[])() = {
-    makeDemo,       makeSignature,  makeIR,         makeAssembly,
-    makeObject,     makeDoctor,     makeCache,      makeCachePath,
-    makeCacheList,  makeCacheStats, makeCacheShow,  makeCacheVerify,
-    makeCachePrune, makeCacheClear, makeCacheBundle};
+    makeDemo,        makeSignature,  makeInspect,    makeIR,
+    makeAssembly,    makeObject,     makeDoctor,     makeCache,
+    makeCachePath,   makeCacheList,  makeCacheStats, makeCacheShow,
+    makeCacheVerify, makeCachePrune, makeCacheClear, makeCacheBundle};
 
 } // namespace launchjit::tool
 

@@ -54,6 +54,12 @@ TEST(CAPIModule, Misuse) {
   Info.struct_size = 0;
   EXPECT_INVALID(lj_module_kernel_info(Good.get(), 0, &Info),
                  "info->struct_size is 0");
+  EXPECT_EQ(lj_module_num_variables(Good.get()), 0u);
+  lj_variable_info Variable = sized<lj_variable_info>();
+  EXPECT_INVALID(lj_module_variable_info(Good.get(), 0, &Variable),
+                 "lj_module_variable_info: index is 0");
+  EXPECT_INVALID(lj_module_variable_info(nullptr, 0, &Variable),
+                 "module is null");
   uint32_t Offset = 7, Size = 7;
   EXPECT_INVALID(lj_module_kernel_parameter(Good.get(), 0, 3, &Offset, &Size),
                  "parameter is 3");

@@ -15,6 +15,9 @@ def test_kernels():
     assert (module.format, module.arch) == ("ptx", 90)
     assert set(module.kernels) >= {"add", "scalars", "structs", "cluster", "cooperative",
                                    "params300", "shared", "globals"}
+    variables = module.variables
+    assert {name: (each.name, each.size, each.constant) for name, each in variables.items()} == {
+        "coefficients": ("coefficients", 16, True), "factor": ("factor", 4, False)}
     info = module.kernels["add"]
     assert info.name == "add"
     assert info.parameters == ((0, 8), (8, 8), (16, 8), (24, 4))

@@ -107,6 +107,15 @@ class KernelInfo(_Sized):
     ]
 
 
+class VariableInfo(_Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", String),
+        ("size", c_uint64),
+        ("constant", c_bool),
+    ]
+
+
 class Attribute(ctypes.Structure):
     _fields_ = [("id", c_uint32), ("reserved", c_uint32), ("value", c_uint64 * 8)]
 
@@ -234,6 +243,8 @@ _FUNCTIONS = {
     "lj_module_kernel_parameter": (
         _Error, _handle, c_size_t, c_size_t, POINTER(c_uint32), POINTER(c_uint32),
     ),
+    "lj_module_num_variables": (c_size_t, _handle),
+    "lj_module_variable_info": (_Error, _handle, c_size_t, POINTER(VariableInfo)),
     "lj_module_get_global": (
         _Error, _handle, c_char_p, c_int, POINTER(c_uint64), POINTER(c_size_t),
     ),

@@ -41,6 +41,15 @@ class KernelInfo(_lib.Record):
     required_cluster: tuple[int, int, int] | None
 
 
+class VariableInfo(_lib.Record):
+    """A __device__ or, where constant, a __constant__ variable: its bytes."""
+
+    __slots__ = ("name", "size", "constant")
+    name: str
+    size: int
+    constant: bool
+
+
 class Module(_lib.Handle):
     """A cubin, fatbin or PTX; made by from_file or from_bytes.
 
@@ -103,6 +112,16 @@ class Module(_lib.Handle):
             infos = map(self._info, range(lib.lj_module_num_kernels(self._handle)))
             self._kernels = {info.name: info for info in infos}
         return dict(self._kernels)
+
+    @property
+    def variables(self) -> dict[str, VariableInfo]:
+        """The variables that the binary defines, by name; see get_global."""
+        infos = []
+        for index in range(lib.lj_module_num_variables(self._handle)):
+            info = _lib.VariableInfo()
+            check(lib.lj_module_variable_info(self._handle, index, info))
+            infos.append(VariableInfo(str(info.name), info.size, info.constant))
+        return {info.name: info for info in infos}
 
     def _info(self, index) -> KernelInfo:
         def known(value):
