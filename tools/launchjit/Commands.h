@@ -17,6 +17,7 @@ using CommandPtr = std::unique_ptr<Command>;
 CommandPtr makeDemo();
 CommandPtr makeSignature();
 CommandPtr makeInspect();
+CommandPtr makeCheck();
 CommandPtr makeIR();
 CommandPtr makeAssembly();
 CommandPtr makeObject();
@@ -33,10 +34,11 @@ CommandPtr makeCacheBundle();
 
 /// --help sorts them.
 inline constexpr CommandPtr (*CommandMakers[])() = {
-    makeDemo,        makeSignature,  makeInspect,    makeIR,
-    makeAssembly,    makeObject,     makeDoctor,     makeCache,
-    makeCachePath,   makeCacheList,  makeCacheStats, makeCacheShow,
-    makeCacheVerify, makeCachePrune, makeCacheClear, makeCacheBundle};
+    makeDemo,       makeSignature,   makeInspect,    makeCheck,
+    makeIR,         makeAssembly,    makeObject,     makeDoctor,
+    makeCache,      makeCachePath,   makeCacheList,  makeCacheStats,
+    makeCacheShow,  makeCacheVerify, makeCachePrune, makeCacheClear,
+    makeCacheBundle};
 
 } // namespace launchjit::tool
 
