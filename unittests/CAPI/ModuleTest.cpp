@@ -32,6 +32,13 @@ TEST(CAPIModule, TellsWhatTheBinarySays) {
   EXPECT_OK(lj_module_kernel_info(M.get(), 1, &Info));
   EXPECT_EQ(str(Info.name), "nothing");
   EXPECT_EQ(Info.num_parameters, 0);
+
+  ASSERT_EQ(lj_module_num_variables(M.get()), 1u);
+  lj_variable_info Variable = sized<lj_variable_info>();
+  EXPECT_OK(lj_module_variable_info(M.get(), 0, &Variable));
+  EXPECT_EQ(str(Variable.name), "factor");
+  EXPECT_EQ(Variable.size, 4u);
+  EXPECT_FALSE(Variable.constant);
 }
 
 TEST(CAPIModule, Misuse) {
@@ -54,10 +61,9 @@ TEST(CAPIModule, Misuse) {
   Info.struct_size = 0;
   EXPECT_INVALID(lj_module_kernel_info(Good.get(), 0, &Info),
                  "info->struct_size is 0");
-  EXPECT_EQ(lj_module_num_variables(Good.get()), 0u);
   lj_variable_info Variable = sized<lj_variable_info>();
-  EXPECT_INVALID(lj_module_variable_info(Good.get(), 0, &Variable),
-                 "lj_module_variable_info: index is 0");
+  EXPECT_INVALID(lj_module_variable_info(Good.get(), 1, &Variable),
+                 "lj_module_variable_info: index is 1");
   EXPECT_INVALID(lj_module_variable_info(nullptr, 0, &Variable),
                  "module is null");
   uint32_t Offset = 7, Size = 7;
