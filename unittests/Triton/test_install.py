@@ -178,12 +178,14 @@ def venv(tmp_path_factory):
     return place / "bin" / "python"
 
 
-def start(python, code, **environment):
+def start(python, *arguments, **environment):
     path = [str(HERE)] + ([str(HERE / "standin")] if worlds.VERSION < (3, 8) else [])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "LAUNCHJIT_LIBRARY": _lib.path,
            **environment}
-    return subprocess.run([python, "-c", textwrap.dedent(code)], env=env, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if len(arguments) == 1:
+        arguments = "-c", textwrap.dedent(*arguments)
+    return subprocess.run([python, *arguments], env=env, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
 
 
 INSTALLED = "import triton, sys; m = sys.modules.get('launchjit.triton'); print(bool(m and m.installed()))"
@@ -273,6 +275,12 @@ def test_module_runs_programs(tmp_path):
         done.stderr
     done = module("-c", SCRIPT, "z", cwd=tmp_path)
     assert done.stdout == f"__main__ {['-c', 'z']}  True\n", done.stderr
+
+
+def test_module_requires_where_the_environment_does_not(venv):
+    arguments = ["-m", "launchjit.triton", "-c", textwrap.dedent(OTHER) + INSTALLED]
+    done = start(venv, *arguments, LAUNCHJIT_TRITON="1")
+    assert done.returncode and "3.99.0" in done.stderr and not done.stdout, done.stderr
 
 
 def test_module_is_used_wrongly():

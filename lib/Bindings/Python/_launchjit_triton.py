@@ -57,8 +57,10 @@ def enable(require=False):
     """From now on an import of Triton gets launchjit.triton installed. Where that
     cannot be (an unknown version of Triton, say), the import fails if required;
     otherwise Triton is left as it is, with a warning."""
-    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        return
+    for finder in sys.meta_path:
+        if isinstance(finder, _Finder):
+            finder._require = finder._require or require
+            return
     if _MODULES.isdisjoint(sys.modules):
         sys.meta_path.insert(0, _Finder(require))
     else:
