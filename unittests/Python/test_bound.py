@@ -221,6 +221,22 @@ def test_arguments_are_kept_alive():
     lj.driver.recorded()
 
 
+def test_the_stream_is_kept_alive():
+    class Stream:
+        cuda_stream = 1
+
+    stream = Stream()
+    reference = weakref.ref(stream)
+    bound = make_kernel("").bind(1, stream)
+    del stream
+    gc.collect()
+    assert reference()
+    assert recorded(bound)["stream"] == 1
+    del bound
+    gc.collect()
+    assert reference() is None
+
+
 def test_an_argument_that_launches_while_it_goes():
     bound = make_kernel("n: i32").bind(1, 0, 1)
 

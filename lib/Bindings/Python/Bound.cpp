@@ -29,6 +29,7 @@ struct PythonBound {
   BoundLaunch *Launch;                 ///< Retained.
   PyObject *Callable;  ///< Owned: it has the kernel and the pointer types.
   PyObject *Arguments; ///< Owned: a list, which keeps them alive.
+  PyObject *Stream;    ///< Owned: the object that was given, for its handle.
   /// As it was when the arguments were converted; it knows the framework whose
   /// current stream is wanted.
   StubPythonLaunch L;
@@ -75,7 +76,7 @@ static void deallocBound(PyObject *O) {
   // The kernel, whose end may wait for the device, ends with the callable.
   if (B->Launch)
     B->Launch->Release();
-  PyObject *Owned[] = {B->Callable, B->Arguments};
+  PyObject *Owned[] = {B->Callable, B->Arguments, B->Stream};
   freeObject(O);
   for (PyObject *Each : Owned)
     if (Each)
@@ -299,7 +300,8 @@ _object *launchjit::pythonBind(_object *Class, _object *Callable,
   B->Launch = Launch.get();
   B->Callable = Callable;
   B->Arguments = Arguments;
-  for (PyObject *Each : {Object.get(), Callable, Arguments})
+  B->Stream = Args[1];
+  for (PyObject *Each : {Object.get(), Callable, Arguments, B->Stream})
     Py.Py_IncRef(Each);
   setLaunch(*B, L);
   return Object.get();

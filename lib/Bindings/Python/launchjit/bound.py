@@ -19,9 +19,9 @@ class BoundLaunch(pylib.lj_python_bound_base()):
     launch() repeats it, with the checks of any launch; where the stream was
     given as None, the framework's current one is asked for each time.
     set(index_or_name, value) changes one argument and set_grid(grid) the grid.
-    The arguments are kept alive until another one is set; where a graph holds
-    the launch, or the GPU still runs it, that is the caller's to do, as it is
-    to keep this object. One thread at a time may use it.
+    The stream is kept alive, and so are the arguments until another one is set;
+    where a graph holds the launch, or the GPU still runs it, that is the caller's
+    to do, as it is to keep this object. One thread at a time may use it.
     """
 
     __slots__ = ()
