@@ -6,6 +6,7 @@ import ctypes
 import struct
 import sys
 from ctypes import POINTER, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from types import SimpleNamespace
 
 import launchjit as lj
 import pytest
@@ -248,6 +249,29 @@ def test_the_frameworks_current_stream():
         assert launched(kernel, 2**40, 1, stream=None)["stream"] == 0
     finally:
         Tensor.stream = 0
+
+
+def test_torchs_current_stream(monkeypatch):
+    """torch is asked where no tensor tells, before a kernel's first launch, too."""
+    torch = SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: True),
+                            _C=SimpleNamespace(_cuda_getCurrentRawStream=lambda device: 2))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    kernel = make_kernel("p: *fp32")
+    for _ in range(2):
+        assert launched(kernel, DEVICE_ADDRESS, stream=None)["stream"] == 2
+    assert launched(make_kernel("p: *fp32"), Array(), stream=None)["stream"] == 2
+
+
+@WorkStream
+def no_stream(device_type, device, out):
+    return -1  # as above, without an exception
+
+
+def test_a_framework_without_a_current_stream():
+    table = API(1, 3, None, None, ManagedFromObject(), None, from_object, no_stream)
+    cls = tensor_type(new_capsule(ctypes.addressof(table), CAPSULE_NAME, None))
+    refused(lj.ArgumentValueError, "stream: the framework of a tensor did not tell its current "
+            "stream", make_kernel("p: *fp32"), cls(), stream=None)
 
 
 # --- __cuda_array_interface__ and others --------------------------------------------

@@ -100,8 +100,13 @@ static int torchStream(StubPythonLaunch *L) {
     return 0;
   const auto &D = *static_cast<const KernelData *>(L->Kernel);
   CUdevice Device = L->Device;
-  if (Device < 0 && D.State->driver()->cuCtxGetDevice(&Device) != CUDA_SUCCESS)
-    Device = D.Owner->options().Device;
+  if (Device < 0) {
+    // It is not open before the first launch.
+    Error E = D.State->bindDriver();
+    if (E || D.State->driver()->cuCtxGetDevice(&Device) != CUDA_SUCCESS)
+      Device = D.Owner->options().Device;
+    consumeError(std::move(E)); // the launch itself will tell
+  }
   Ref Index(Py.PyLong_FromLongLong(Device));
   Ref Handle(Index ? Py.PyObject_CallFunctionObjArgs(RawStream.get(),
                                                      Index.get(), nullptr)
@@ -156,10 +161,16 @@ static int waitFor(const StubPythonLaunch *L, CUstream Waiter,
 
 int launchjit::python::finishStream(StubPythonLaunch *L) {
   if (L->WantsStream) {
-    // torch's table leaves an exception where it fails.
-    if (L->WorkStream ? L->WorkStream(kDLCUDA, L->Device, &L->Stream)
-                      : torchStream(L))
-      return -1;
+    if (!L->WorkStream) {
+      if (torchStream(L))
+        return -1;
+    } else if (L->WorkStream(kDLCUDA, L->Device, &L->Stream)) {
+      return Py.PyErr_Occurred()
+                 ? -1
+                 : raise(TheStream, Status::ArgumentValue,
+                         "the framework of a tensor did not tell its current "
+                         "stream");
+    }
   }
   // 0 is the legacy stream, which the interface calls 1.
   if (L->After &&
