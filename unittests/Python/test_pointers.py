@@ -5,6 +5,7 @@
 import ctypes
 import struct
 import sys
+import weakref
 from ctypes import POINTER, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from types import SimpleNamespace
 
@@ -190,6 +191,27 @@ def test_a_kernel_keeps_the_types_it_knows_and_no_others():
     lj.driver.recorded()
 
 
+def test_what_the_look_for_a_way_raises():
+    """What an object's own code raises comes through; its class is another matter."""
+    class Proxy:
+        def __getattr__(self, name):
+            raise LookupError(name)
+
+    class Meta(type):
+        def __getattr__(cls, name):
+            raise LookupError(name)
+
+    class Pointer(metaclass=Meta):
+        def data_ptr(self):
+            return 0
+
+    kernel = make_kernel("p: *fp32")
+    refused(LookupError, "data_ptr", kernel, Proxy())
+    gone = weakref.proxy(Memory())
+    refused(ReferenceError, "weakly-referenced object no longer exists", kernel, gone)
+    assert parameters(kernel, Pointer()) == packed(0)
+
+
 # --- where memory is --------------------------------------------------------------
 
 def test_cpu_memory_is_refused_by_name():
@@ -355,6 +377,9 @@ def test_strict():
             "signature promises", kernel, Tensor(), 6)
     refused(lj.ArgumentTypeError, first + "expected an object that tells its element type "
             "(strict=True), got Memory", kernel, Memory(), 4)
+    # Of shape and strides that are no ints nothing is guessed.
+    refused(TypeError, "'float' object cannot be interpreted as an integer", kernel,
+            Array(shape=(1, 4), strides=(0.0, 4)), 4)
     # Unless it is asked for, none of this is looked at.
     lax = kernel.with_config(strict=False)
     assert parameters(lax, Tensor(dtype=(0, 8, 1), byte_offset=1), 3)[:1] == \

@@ -230,6 +230,18 @@ def test_hook_chain_of_anything():
     assert len(recorded()) == 1
 
 
+def test_metaclass_that_raises():
+    """No look at a class is in the way of its objects."""
+    class Meta(type):
+        def __getattr__(cls, name):
+            raise LookupError(name)
+
+    class Pointed(Pointer, metaclass=Meta):
+        pass
+
+    both(lambda ours: launch(make(["*fp32"], ours), "*fp32", Pointed(memory())))
+
+
 # --- threads --------------------------------------------------------------------
 
 

@@ -154,7 +154,8 @@ static int checkElements(const StubPythonLaunch *L, uint32_t Slot,
                "its elements are " + nameOf(Given) + ", not " + nameOf(Wanted));
 }
 
-/// \p Strides are in units of \p Unit elements... see the callers.
+/// \p Unit is the innermost stride: 1 where \p Strides count elements, an
+/// element's size where they count bytes.
 static int checkContiguous(const StubPythonLaunch *L, uint32_t Slot,
                            ArrayRef<int64_t> Shape, ArrayRef<int64_t> Strides,
                            int64_t Unit) {
@@ -330,13 +331,15 @@ static DLDataType typeOfTypestr(StringRef Text) {
   return {uint8_t(Code), uint8_t(Bytes * 8), 1};
 }
 
-/// The numbers of a tuple of ints; false with an exception.
+/// The numbers of a tuple of ints; false where it is none, or with an
+/// exception.
 static bool toNumbers(PyObject *Tuple, SmallVectorImpl<int64_t> &Numbers) {
   if (!hasFlag(Tuple, Py_TPFLAGS_TUPLE_SUBCLASS))
     return false;
   for (Py_ssize_t I = 0, N = Py.PyTuple_Size(Tuple); I != N; ++I) {
+    Ref Int(Py.PyNumber_Index(Py.PyTuple_GetItem(Tuple, I))); // NumPy's, say
     int64_t Number;
-    if (toSigned(Py.PyTuple_GetItem(Tuple, I), Number) != Fit::Yes)
+    if (!Int || toSigned(Int.get(), Number) != Fit::Yes)
       return false;
     Numbers.push_back(Number);
   }
@@ -411,8 +414,7 @@ static int convertInterface(const PointerType &, StubPythonLaunch *L,
 const DLPackExchangeAPI *launchjit::python::exchangeAPI(PyObject *Type) {
   Ref Object(Py.PyObject_GetAttr(Type, Py.Names.__dlpack_c_exchange_api__));
   if (!Object) {
-    if (Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))
-      Py.PyErr_Clear();
+    Py.PyErr_Clear(); // a metaclass may raise anything
     return nullptr;
   }
   // The first frameworks to have it gave the address as an int.
@@ -430,15 +432,9 @@ const DLPackExchangeAPI *launchjit::python::exchangeAPI(PyObject *Type) {
   return API && API->version.major == 1 ? API : nullptr;
 }
 
-static bool hasAttribute(PyObject *O, PyObject *Name) {
-  Ref Attribute(Py.PyObject_GetAttr(O, Name));
-  if (!Attribute)
-    Py.PyErr_Clear();
-  return bool(Attribute);
-}
-
-/// How objects of O's type convert; Convert is null where they do not. What
-/// only the object itself has, as a proxy does, is not its type's.
+/// How objects of O's type convert; Convert is null where they do not, or with
+/// an exception of O's own code. What only the object itself has, as a proxy
+/// does, is not its type's.
 static PointerType examine(PyObject *Type, PyObject *O, bool &OfType) {
   OfType = true;
   if (const DLPackExchangeAPI *API = exchangeAPI(Type)) {
@@ -454,9 +450,13 @@ static PointerType examine(PyObject *Type, PyObject *O, bool &OfType) {
       {Py.Names.__cuda_array_interface__, convertInterface},
       {Py.Names.handle, convertHandle}};
   for (PyObject *Where : {Type, O}) {
-    for (auto [Name, Convert] : Ways)
-      if (hasAttribute(Where, Name))
+    for (auto [Name, Convert] : Ways) {
+      if (Ref(Py.PyObject_GetAttr(Where, Name)))
         return {Type, Convert, nullptr};
+      if (Where == O && !Py.PyErr_ExceptionMatches(Py.PyExc_AttributeError))
+        return {Type, nullptr, nullptr};
+      Py.PyErr_Clear();
+    }
     OfType = false;
   }
   return {Type, nullptr, nullptr};
@@ -467,17 +467,17 @@ static int convertObject(StubPythonLaunch *L, PyObject *O, uint64_t &Address,
   PyObject *Type = typeOf(O);
   bool OfType;
   PointerType Found = examine(Type, O, OfType);
-  Ref Simple(Found.Convert ? nullptr : simpleValue(O)); // a c_void_p
-  if (Simple && (isInt(Simple.get()) || isNone(Simple.get()))) {
-    Address = 0;
-    return isNone(Simple.get()) ? 0
-                                : toAddress({L->Kernel, Slot}, Simple.get(),
-                                            ExpectedPointer, Address);
-  }
-  if (!Found.Convert)
-    return Py.PyErr_Occurred()
-               ? -1
+  if (!Found.Convert) {
+    if (Py.PyErr_Occurred())
+      return -1;
+    Ref Simple(simpleValue(O)); // a c_void_p
+    if (Simple && isNone(Simple.get()))
+      return 0;
+    return Simple && isInt(Simple.get())
+               ? toAddress({L->Kernel, Slot}, Simple.get(), ExpectedPointer,
+                           Address)
                : raiseWrongType({L->Kernel, Slot}, ExpectedPointer, O);
+  }
   if (!OfType)
     return Found.Convert(Found, L, O, Address, Slot);
   auto *New = new PointerType(Found);

@@ -20,11 +20,11 @@ int convertPointer(StubPythonLaunch *L, PyObject *O, void *To, uint32_t Slot);
 /// value is divisible as the signature says. 0, or -1 with an exception.
 int checkHints(const StubPythonLaunch *L, const void *Buffer);
 
-/// Gives up the types that \p Self knows.
 /// The exchange API that a type gives, if we know its version. Null without an
 /// exception where it has none.
 const DLPackExchangeAPI *exchangeAPI(PyObject *Type);
 
+/// Gives up the types that \p Self knows.
 void forgetPointerTypes(PythonSelf &Self);
 
 } // namespace launchjit::python
