@@ -45,6 +45,13 @@ struct Py_buffer {
   void *internal;
 };
 
+using PyCFunctionFast = PyObject *(*)(PyObject *, PyObject *const *,
+                                      Py_ssize_t);
+using vectorcallfunc = PyObject *(*)(PyObject *, PyObject *const *, size_t,
+                                     PyObject *);
+/// The number of positional arguments; the top bit is a flag.
+inline Py_ssize_t PyVectorcall_NARGS(size_t N) { return N & (~size_t(0) >> 1); }
+
 struct PyMethodDef {
   const char *ml_name;
   void *ml_meth;

@@ -17,10 +17,6 @@ using namespace launchjit::python;
 
 namespace {
 
-using Entry = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
-using Vectorcall = PyObject *(*)(PyObject *, PyObject *const *, size_t,
-                                 PyObject *);
-
 /// What the package's Kernel begins with.
 struct KernelBase {
   char Header[PythonSelfKernelOffset]; ///< CPython's, at most so large.
@@ -31,7 +27,7 @@ struct KernelBase {
 /// kernel[grid]. All references are owned.
 struct GridLaunch {
   char Header[PythonSelfKernelOffset];
-  Vectorcall Call; ///< What CPython calls.
+  vectorcallfunc Call; ///< What CPython calls.
   PyObject *Kernel, *Launch, *Grid;
   /// The grid is a function of the arguments, or `launch` is not ours.
   bool IsSlow;
@@ -67,8 +63,7 @@ PyObject *callSlowly(const GridLaunch &G, PyObject *const *Args, size_t N,
 PyObject *callGridLaunch(PyObject *O, PyObject *const *Args, size_t NumAndFlag,
                          PyObject *Names) {
   const auto &G = *reinterpret_cast<GridLaunch *>(O);
-  constexpr size_t ArgumentsOffset = size_t(1) << (8 * sizeof(size_t) - 1);
-  size_t N = NumAndFlag & ~ArgumentsOffset;
+  size_t N = PyVectorcall_NARGS(NumAndFlag);
   if (LLVM_UNLIKELY(G.IsSlow))
     return callSlowly(G, Args, N, Names);
   auto *Self = reinterpret_cast<PythonSelf *>(Py.PyCFunction_GetSelf(G.Launch));
@@ -83,7 +78,7 @@ PyObject *callGridLaunch(PyObject *O, PyObject *const *Args, size_t NumAndFlag,
     return callSlowly(G, Args, N, Names);
   SmallVector<PyObject *, 64> All = {G.Grid, Stream};
   All.append(Args, Args + N);
-  return reinterpret_cast<Entry>(Self->Method.ml_meth)(
+  return reinterpret_cast<PyCFunctionFast>(Self->Method.ml_meth)(
       reinterpret_cast<PyObject *>(Self), All.data(), All.size());
 }
 

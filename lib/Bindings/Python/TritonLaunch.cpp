@@ -29,21 +29,17 @@ using namespace launchjit::python;
 
 namespace {
 
-using Vectorcall = PyObject *(*)(PyObject *, PyObject *const *, size_t,
-                                 PyObject *);
-using Entry = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
-
 struct LaunchObject {
   char Header[PythonSelfKernelOffset]; ///< CPython's, at most so large.
-  Vectorcall Call;
+  vectorcallfunc Call;
   TritonLaunch *Launch; ///< Owned.
 };
 
 struct LauncherBase {
   char Header[PythonSelfKernelOffset];
-  Vectorcall Call;
-  /// Python's `_native`: a LaunchObject, or null. It is set once, since calls
-  /// are under way in it that hold no reference.
+  vectorcallfunc Call;
+  /// Python's `_native`: a LaunchObject, or null. It is set once: a call in
+  /// another thread may have read it and not have its reference yet.
   PyObject *Native;
   bool IsDirect; ///< Python's `_direct`: whether calls go to Native.
 };
@@ -439,16 +435,15 @@ static PyObject *callStub(TritonCall &C, PyObject *const *Args, Py_ssize_t N) {
   auto *Self = reinterpret_cast<PyObject *>(static_cast<TritonSelf *>(&C));
   if (L.Entry->origin() == Origin::Interpreted)
     return interpret(L.Sig.abi(), Self, Args - 2, Wanted + 2);
-  return reinterpret_cast<Entry>(L.Entry->entry())(Self, Args - 2, Wanted + 2);
+  return reinterpret_cast<PyCFunctionFast>(L.Entry->entry())(Self, Args - 2,
+                                                             Wanted + 2);
 }
-
-static constexpr size_t ArgumentsOffset = size_t(1) << (8 * sizeof(size_t) - 1);
 
 /// A TritonLaunch as a function.
 static PyObject *callLaunch(PyObject *O, PyObject *const *Args,
                             size_t NumAndFlag, PyObject *Names) {
   TritonLaunch &L = *reinterpret_cast<LaunchObject *>(O)->Launch;
-  Py_ssize_t N = NumAndFlag & ~ArgumentsOffset;
+  Py_ssize_t N = PyVectorcall_NARGS(NumAndFlag);
   const Py_ssize_t NumScratch = L.Sig.abi().numScratch();
   const Py_ssize_t Leading = 11 + NumScratch;
   if ((Names && Py.PyTuple_Size(Names)) || N < Leading) {
@@ -481,7 +476,7 @@ static PyObject *callLauncher(PyObject *O, PyObject *const *Args,
   constexpr Py_ssize_t Leading = 9;
   const auto &Base = *reinterpret_cast<LauncherBase *>(O);
   PyObject *Native = Base.Native;
-  Py_ssize_t N = NumAndFlag & ~ArgumentsOffset;
+  Py_ssize_t N = PyVectorcall_NARGS(NumAndFlag);
   if (LLVM_UNLIKELY(!__atomic_load_n(&Base.IsDirect, __ATOMIC_RELAXED) ||
                     !Native || typeOf(Native) != Py.TritonLaunchType ||
                     N < Leading || (Names && Py.PyTuple_Size(Names)))) {
@@ -490,7 +485,7 @@ static PyObject *callLauncher(PyObject *O, PyObject *const *Args,
     return Py.PyObject_VectorcallMethod(Py.Names._call, All.data(), N + 1,
                                         Names);
   }
-  // Another thread may put another one there meanwhile.
+  // The launcher may go while it is called: no reference to it is held.
   Py.Py_IncRef(Native);
   Ref Hold(Native);
   TritonCall C(*reinterpret_cast<LaunchObject *>(Native)->Launch);
