@@ -49,7 +49,8 @@ typedef struct lj_launch_observer lj_launch_observer;
  * every launch of every entry kind, on the launching thread, from several
  * threads at a time, with no lock held. Enter functions run in the order in
  * which they were added, exit functions in the reverse one. A launch with an
- * empty grid is none, and what an observer launches itself is not observed.
+ * empty grid is none, an lj_batch or another graph is not seen, and what an
+ * observer launches itself is not observed.
  * While nobody observes, launches cost what they cost without this. */
 LJ_API lj_error *lj_add_launch_observer(lj_launch_enter enter,
                                         lj_launch_exit exit, void *context,

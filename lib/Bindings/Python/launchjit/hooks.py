@@ -84,8 +84,8 @@ def add(enter: Callable[[Launch], Any] | None = None,
     `exit` raises the caller gets after the launch, in place of an error of the
     launch. `exit` is called where `enter` returned, whether the launch failed or
     not. Enter hooks run in the order of add(), exit hooks in the reverse one. A
-    launch with an empty grid is none, and what a hook launches itself is not
-    hooked. A C or C++ program that gets no exceptions gets an error that tells
+    launch with an empty grid is none, a Batch or another graph is none that hooks
+    see, and what a hook launches itself is not hooked. A C or C++ program that gets no exceptions gets an error that tells
     of it.
     """
     for name, function in (("enter", enter), ("exit", exit)):

@@ -120,7 +120,9 @@ def install(treat_as: str | None = None) -> None:
     """Replaces the launcher and the driver helpers of the Triton of this process.
 
     Works before and after Triton made its driver; kernels that were launched
-    before keep their launchers. Without an effect where it is installed.
+    before keep their launchers, but cannot take tensor descriptors by value until
+    uninstall(): each side's launchers know their own tensor maps only. Without an
+    effect where it is installed.
     Thread-safe.
 
     treat_as: one of KNOWN_VERSIONS, whose contract serves a Triton of another
@@ -144,7 +146,7 @@ def install(treat_as: str | None = None) -> None:
 
 def uninstall() -> None:
     """Undoes install(): later kernels get Triton's own launchers, and those that
-    were launched keep theirs. A driver that Triton made meanwhile is dropped, and
+    were launched keep theirs (see install() on tensor descriptors). A driver that Triton made meanwhile is dropped, and
     made anew when it is needed. Thread-safe."""
     with _lock:
         driver = sys.modules.get(_DRIVER)
