@@ -80,7 +80,7 @@ def test_after_the_driver_was_made():
         assert not is_ours(first.run)
         launchjit.triton.install()
         launchjit.triton.install()
-        assert driver() is made or made.utils is not utils
+        assert driver() is made and made.utils is not utils
         second = kernel()[(1,)](1, num_warps=8)
         assert is_ours(second.run) and second.run is not first.run
         kernel()[(1,)](1)  # keeps its launcher
