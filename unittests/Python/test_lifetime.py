@@ -9,6 +9,7 @@ import struct
 import sys
 import threading
 import time
+import weakref
 
 import launchjit as lj
 import pytest
@@ -92,6 +93,27 @@ def test_no_cycles():
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("hold", [
+    lambda kernel, it: kernel.bind(1, 0, it),
+    lambda kernel, it: kernel.bind(1, it, None),
+    lambda kernel, it: lj.Batch([kernel.bind(1, 0, it)]),
+    lambda kernel, it: kernel[lambda arguments: it],
+], ids=["bound", "stream", "batch", "grid"])
+def test_cycles_are_collected(hold):
+    """Objects may keep what was made of them."""
+    class Both(Tensor, Stream):
+        pass
+
+    it = Both()
+    it.held = hold(make_kernel("p: *fp32"), it)
+    reference = weakref.ref(it)
+    gc.collect()
+    assert reference()
+    del it
+    gc.collect()
+    assert reference() is None
 
 
 def test_what_is_needed_stays():

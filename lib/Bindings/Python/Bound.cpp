@@ -71,7 +71,13 @@ static const Signature &signatureOf(const PythonBound &B) {
 // BoundLaunch
 //===----------------------------------------------------------------------===//
 
+static int traverseBound(PyObject *O, visitproc Visit, void *Data) {
+  auto *B = reinterpret_cast<PythonBound *>(O);
+  return visitAll(O, {B->Callable, B->Arguments, B->Stream}, Visit, Data);
+}
+
 static void deallocBound(PyObject *O) {
+  Py.PyObject_GC_UnTrack(O);
   auto *B = reinterpret_cast<PythonBound *>(O);
   // The kernel, whose end may wait for the device, ends with the callable.
   if (B->Launch)
@@ -260,10 +266,12 @@ PyObject *launchjit::python::makeBoundBase(const CPython &C) {
       {"_arguments", address(boundArguments), METH_NOARGS, nullptr},
       {}};
   PyType_Slot Slots[] = {{Py_tp_dealloc, address(deallocBound)},
+                         {Py_tp_traverse, address(traverseBound)},
                          {Py_tp_methods, Methods},
                          {0, nullptr}};
-  PyType_Spec Spec = {"launchjit.BoundBase", sizeof(PythonBound), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, Slots};
+  PyType_Spec Spec = {
+      "launchjit.BoundBase", sizeof(PythonBound), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, Slots};
   return C.PyType_FromSpec(&Spec);
 }
 
@@ -311,7 +319,13 @@ _object *launchjit::pythonBind(_object *Class, _object *Callable,
 // Batch
 //===----------------------------------------------------------------------===//
 
+static int traverseBatch(PyObject *O, visitproc Visit, void *Data) {
+  return visitAll(O, {reinterpret_cast<PythonBatch *>(O)->Launches}, Visit,
+                  Data);
+}
+
 static void deallocBatch(PyObject *O) {
+  Py.PyObject_GC_UnTrack(O);
   auto *B = reinterpret_cast<PythonBatch *>(O);
   Batch *All = B->All;
   PyObject *Launches = B->Launches;
@@ -378,10 +392,12 @@ PyObject *launchjit::python::makeBatchBase(const CPython &C) {
        "count."},
       {}};
   PyType_Slot Slots[] = {{Py_tp_dealloc, address(deallocBatch)},
+                         {Py_tp_traverse, address(traverseBatch)},
                          {Py_tp_methods, Methods},
                          {0, nullptr}};
-  PyType_Spec Spec = {"launchjit.BatchBase", sizeof(PythonBatch), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, Slots};
+  PyType_Spec Spec = {
+      "launchjit.BatchBase", sizeof(PythonBatch), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, Slots};
   return C.PyType_FromSpec(&Spec);
 }
 

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 struct _object; // CPython's PyObject
 
@@ -45,6 +46,7 @@ struct Py_buffer {
   void *internal;
 };
 
+using visitproc = int (*)(PyObject *, void *);
 using PyCFunctionFast = PyObject *(*)(PyObject *, PyObject *const *,
                                       Py_ssize_t);
 using vectorcallfunc = PyObject *(*)(PyObject *, PyObject *const *, size_t,
@@ -93,6 +95,7 @@ enum : int {
   Py_tp_dealloc = 52,
   Py_tp_methods = 64,
   Py_tp_new = 65,
+  Py_tp_traverse = 71,
   Py_tp_members = 72,
   Py_tp_free = 74,
 };
@@ -100,6 +103,7 @@ enum : int { PyBUF_SIMPLE = 0, PyBUF_FORMAT = 4, PyBUF_ND = 8 };
 enum : unsigned {
   Py_TPFLAGS_BASETYPE = 1u << 10,
   Py_TPFLAGS_HAVE_VECTORCALL = 1u << 11,
+  Py_TPFLAGS_HAVE_GC = 1u << 14,
   Py_TPFLAGS_DEFAULT = 1u << 18, ///< HAVE_VERSION_TAG
 };
 enum : unsigned long {
@@ -151,6 +155,7 @@ enum : unsigned long {
   X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))            \
   X(int, PyObject_GetBuffer, (PyObject *, Py_buffer *, int))                   \
   X(PyObject *, PyObject_GetItem, (PyObject *, PyObject *))                    \
+  X(void, PyObject_GC_UnTrack, (void *))                                       \
   X(int, PyObject_IsTrue, (PyObject *))                                        \
   X(int, PyObject_SetAttrString, (PyObject *, const char *, PyObject *))       \
   X(PyObject *, PyObject_Str, (PyObject *))                                    \
@@ -310,6 +315,17 @@ inline PyObject *newReference(PyObject *O) {
   return O;
 }
 inline PyObject *newNone() { return newReference(Py._Py_NoneStruct); }
+/// A tp_traverse of an object that owns \p Held, each of which may be null. Our
+/// types need no tp_clear: no cycle is made of them, tuples and functions
+/// alone, and what closes it (a list, a dictionary, a cell) has one.
+inline int visitAll(PyObject *O, std::initializer_list<PyObject *> Held,
+                    visitproc Visit, void *Data) {
+  for (PyObject *Each : Held)
+    if (Each)
+      if (int Stop = Visit(Each, Data))
+        return Stop;
+  return Visit(typeOf(O), Data);
+}
 /// The end of a tp_dealloc.
 inline void freeObject(PyObject *O) {
   PyObject *Type = typeOf(O);

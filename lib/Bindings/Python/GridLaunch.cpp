@@ -40,7 +40,13 @@ void deallocKernel(PyObject *O) {
     Py.Py_DecRef(Launch);
 }
 
+int traverseGridLaunch(PyObject *O, visitproc Visit, void *Data) {
+  auto *G = reinterpret_cast<GridLaunch *>(O);
+  return visitAll(O, {G->Kernel, G->Launch, G->Grid}, Visit, Data);
+}
+
 void deallocGridLaunch(PyObject *O) {
+  Py.PyObject_GC_UnTrack(O);
   auto *G = reinterpret_cast<GridLaunch *>(O);
   PyObject *Owned[] = {G->Kernel, G->Launch, G->Grid};
   freeObject(O);
@@ -139,10 +145,13 @@ PyObject *launchjit::python::makeGridLaunchType(const CPython &C) {
                            {nullptr, 0, 0, 0, nullptr}};
   PyType_Slot Slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void *>(deallocGridLaunch)},
+      {Py_tp_traverse, reinterpret_cast<void *>(traverseGridLaunch)},
       {Py_tp_call, reinterpret_cast<void *>(C.PyVectorcall_Call)},
       {Py_tp_members, Members},
       {0, nullptr}};
   PyType_Spec Spec = {"launchjit.GridLaunch", sizeof(GridLaunch), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, Slots};
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                          Py_TPFLAGS_HAVE_VECTORCALL,
+                      Slots};
   return C.PyType_FromSpec(&Spec);
 }
