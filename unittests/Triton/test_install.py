@@ -350,6 +350,12 @@ def test_launch_metadata():
                         metadata.pop("function", None)
                 results.append(got)
                 [remove(hook) for hook in hooks]
+            # Triton's own tests put a copy of all knobs in their place.
+            original, knobs.runtime = knobs.runtime, knobs.runtime.copy()
+            knobs.runtime.launch_enter_hook = note
+            got = launch()
+            results.append((len(got[0]), got[1]))
+            knobs.runtime = original
             for value in (None, note):
                 before = knobs.runtime.launch_enter_hook
                 knobs.runtime.launch_enter_hook = value

@@ -65,13 +65,13 @@ def _find_libcuda() -> list[str]:
 
 def _launch_metadata(theirs, knobs):
     """CompiledKernel.launch_metadata that builds nothing when nobody listens."""
-    runtime = knobs.runtime
     chain = getattr(knobs, "HookChain", None)  # since 3.5
 
     def is_silent(hook):
         return hook is None or (type(hook) is chain and not hook.calls)
 
     def launch_metadata(self, grid, stream, *args):
+        runtime = knobs.runtime  # which may be replaced
         if not (is_silent(runtime.launch_enter_hook) and is_silent(runtime.launch_exit_hook)):
             return theirs(self, grid, stream, *args)
         if chain and self.module is None:
