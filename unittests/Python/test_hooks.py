@@ -294,7 +294,8 @@ other.launch_in_thread.restype = ctypes.c_void_p
 other.launch_in_thread.argtypes = [ctypes.c_void_p] * 3
 def launch_in_thread():
     function = ctypes.cast(lib.lj_kernel_launch, ctypes.c_void_p)
-    return other.launch_in_thread(function, kernel._handle, ctypes.addressof(Value(0, 0, 5)))
+    value = Value(0, 0, 5)
+    return other.launch_in_thread(function, kernel._handle, ctypes.addressof(value))
 main = threading.get_ident()
 with lj.hooks.add(enter=lambda launch: print(launch.kernel, threading.get_ident() != main)):
     assert launch_in_thread() is None
