@@ -53,7 +53,8 @@ LJ_API struct _object *lj_python_batch_base(void);
 /* A new object of a class made of the first base: what `callable`, which is of
  * lj_python_callable, would launch if called with the tuple `call_arguments`.
  * The list `arguments` holds the kernel's of them once more; it is kept, and
- * follows what is set. Null with a Python exception set where that fails. */
+ * follows what is set; the stream is kept, too. Null with a Python exception
+ * set where that fails. */
 LJ_API struct _object *lj_python_bind(struct _object *bound_class,
                                       struct _object *callable,
                                       struct _object *call_arguments,

@@ -59,7 +59,8 @@ _object *pythonBatchBase();
 
 /// A new \p Class, one of BoundLaunch, of the arguments that \p Callable, a
 /// pythonCallable, would be called with: a tuple. The list \p Arguments has the
-/// kernel's ones once more; it is kept and changed. Null with an exception.
+/// kernel's ones once more; it is kept and changed, and the stream is kept.
+/// Null with an exception.
 _object *pythonBind(_object *Class, _object *Callable, _object *CallArguments,
                     _object *Arguments);
 /// A new \p Class, one of Batch, of a tuple of BoundLaunches. Null with an
