@@ -43,8 +43,8 @@ std::string describeLaunch(const LaunchInfo &L);
 /// Is called around every launch in the process, on the launching thread, with
 /// no lock held; from several threads at a time. A launch with an empty grid is
 /// none, a Batch or another graph is not seen, and what an observer launches
-/// itself is not observed. Neither function
-/// may be noexcept where it calls CPython, see Bindings/Python/Glue.h.
+/// itself is not observed. Neither function may be noexcept where it calls
+/// CPython, see Bindings/Python/Glue.h.
 class LaunchObserver : public llvm::ThreadSafeRefCountedBase<LaunchObserver> {
 public:
   virtual ~LaunchObserver() = default;

@@ -85,8 +85,8 @@ def add(enter: Callable[[Launch], Any] | None = None,
     launch. `exit` is called where `enter` returned, whether the launch failed or
     not. Enter hooks run in the order of add(), exit hooks in the reverse one. A
     launch with an empty grid is none, a Batch or another graph is none that hooks
-    see, and what a hook launches itself is not hooked. A C or C++ program that gets no exceptions gets an error that tells
-    of it.
+    see, and what a hook launches itself is not hooked. A C or C++ program that
+    gets no exceptions gets an error that tells of it.
     """
     for name, function in (("enter", enter), ("exit", exit)):
         if function is not None and not callable(function):

@@ -122,8 +122,7 @@ def install(treat_as: str | None = None) -> None:
     Works before and after Triton made its driver; kernels that were launched
     before keep their launchers, but cannot take tensor descriptors by value until
     uninstall(): each side's launchers know their own tensor maps only. Without an
-    effect where it is installed.
-    Thread-safe.
+    effect where it is installed. Thread-safe.
 
     treat_as: one of KNOWN_VERSIONS, whose contract serves a Triton of another
     version. Raises ImportError without Triton, lj.Error for a version that is not
@@ -146,8 +145,9 @@ def install(treat_as: str | None = None) -> None:
 
 def uninstall() -> None:
     """Undoes install(): later kernels get Triton's own launchers, and those that
-    were launched keep theirs (see install() on tensor descriptors). A driver that Triton made meanwhile is dropped, and
-    made anew when it is needed. Thread-safe."""
+    were launched keep theirs (see install() on tensor descriptors). A driver that
+    Triton made meanwhile is dropped, and made anew when it is needed.
+    Thread-safe."""
     with _lock:
         driver = sys.modules.get(_DRIVER)
         if (driver, "CudaLauncher") in _originals:
