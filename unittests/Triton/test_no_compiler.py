@@ -31,7 +31,7 @@ exec "$@"
 """
 
 
-def run(tmp_path, *arguments):
+def run(tmp_path, *arguments, **more):
     unshare = shutil.which("unshare")
     if not unshare or subprocess.run([unshare, "-rm", "true"]).returncode:
         pytest.skip("this system lets no user namespace be made")
@@ -46,8 +46,11 @@ def run(tmp_path, *arguments):
             [os.environ["PYTHONPATH"]]
             + ([str(HERE / "standin")] if worlds.VERSION < (3, 8) else [])),
     }
-    if "LAUNCHJIT_LIBRARY" in os.environ:
-        environment["LAUNCHJIT_LIBRARY"] = os.environ["LAUNCHJIT_LIBRARY"]
+    environment.update(more)
+    # The library under test, and what a sanitizer's needs.
+    for name in ("LAUNCHJIT_LIBRARY", "LD_PRELOAD", "ASAN_OPTIONS", "TSAN_OPTIONS"):
+        if name in os.environ:
+            environment[name] = os.environ[name]
     return subprocess.run(
         [unshare, "-rm", "/bin/bash", "-c", SETUP, "bash", str(tmp_path),
          include if os.path.isdir(include) else "",
@@ -62,6 +65,10 @@ def test_with_launchjit(tmp_path):
     assert (done.returncode, done.stdout) == (0, "launched one two\n"), done.stderr
 
 
-def test_without(tmp_path):
-    done = run(tmp_path, str(HERE / "no_compiler.py"))
+@pytest.mark.parametrize("named, why", [(False, "ldconfig"), (True, "C compiler")])
+def test_without(tmp_path, named, why):
+    """Triton alone stops at ldconfig; where it is told of libcuda, at the compiler."""
+    environment = {"TRITON_LIBCUDA_PATH": os.environ["TRITON_LIBCUDA_PATH"]} if named else {}
+    done = run(tmp_path, str(HERE / "no_compiler.py"), **environment)
     assert done.returncode and "launched" not in done.stdout
+    assert why in done.stderr.strip().splitlines()[-1], done.stderr
