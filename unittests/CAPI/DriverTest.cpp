@@ -37,6 +37,23 @@ TEST_F(CAPIDriver, TellsWhatItIs) {
   EXPECT_EQ(Name.data, nullptr);
 }
 
+TEST_F(CAPIDriver, GivesItsFunctions) {
+  void *Function = nullptr;
+  EXPECT_OK(lj_driver_function("cuDeviceGetCount", &Function));
+  ASSERT_NE(Function, nullptr);
+  int Count = 0;
+  EXPECT_EQ(reinterpret_cast<CUresult (*)(int *)>(Function)(&Count),
+            CUDA_SUCCESS);
+  EXPECT_GE(Count, 1);
+
+  void *Before = Function;
+  EXPECT_FAILS(lj_driver_function("cuFlorp", &Function), LJ_ERROR_NOT_FOUND,
+               "cuFlorp");
+  EXPECT_INVALID(lj_driver_function(nullptr, &Function), "name is null");
+  EXPECT_INVALID(lj_driver_function("cuInit", nullptr), "function is null");
+  EXPECT_EQ(Function, Before);
+}
+
 TEST_F(CAPIDriver, Misuse) {
   EXPECT_INVALID(lj_driver_get_info(nullptr),
                  "lj_driver_get_info: info is null");
