@@ -15,10 +15,6 @@ using namespace launchjit::tool;
 
 namespace {
 
-struct Place {
-  uint32_t Offset, Size;
-};
-
 class CheckSignature final : public SignatureCommand {
 public:
   CheckSignature()
@@ -76,11 +72,10 @@ private:
       if (!Name.empty() && Name != Names.back())
         continue;
       Kernel = Names.back();
-      Theirs.resize(std::max<int64_t>(Info.num_parameters, 0));
-      for (auto [P, Place] : enumerate(Theirs))
-        if (Error E = check(lj_module_kernel_parameter(
-                M.get(), I, P, &Place.Offset, &Place.Size)))
-          return E;
+      auto Parameters = kernelParameters(*M, I, Info);
+      if (!Parameters)
+        return Parameters.takeError();
+      Theirs = std::move(*Parameters);
     }
     if (is_contained(Names, Name) || (Name.empty() && Names.size() == 1))
       return Error::success();

@@ -15,11 +15,6 @@ using namespace launchjit::tool;
 
 namespace {
 
-struct Place {
-  uint32_t Offset, Size;
-  uint32_t end() const { return Offset + Size; }
-};
-
 struct KernelFacts {
   lj_kernel_info Info;
   std::string Demangled;
@@ -88,13 +83,10 @@ private:
       if (Error E = check(lj_module_kernel_info(&M, I, &K.Info)))
         return E;
       K.Demangled = demangle(str(K.Info.name).str());
-      for (int64_t P = 0; P < K.Info.num_parameters; ++P) {
-        Place Where;
-        if (Error E = check(lj_module_kernel_parameter(&M, I, P, &Where.Offset,
-                                                       &Where.Size)))
-          return E;
-        K.Parameters.push_back(Where);
-      }
+      auto Parameters = kernelParameters(M, I, K.Info);
+      if (!Parameters)
+        return Parameters.takeError();
+      K.Parameters = std::move(*Parameters);
       Kernels.push_back(std::move(K));
     }
     for (size_t I = 0, N = lj_module_num_variables(&M); I != N; ++I) {

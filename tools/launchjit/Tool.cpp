@@ -89,6 +89,17 @@ Expected<SignaturePtr> SignatureCommand::parse() const {
   return parseSignature(Text.getValue(), Options);
 }
 
+Expected<std::vector<Place>>
+launchjit::tool::kernelParameters(const lj_module &M, size_t Index,
+                                  const lj_kernel_info &Info) {
+  std::vector<Place> Places(std::max<int64_t>(Info.num_parameters, 0));
+  for (auto [I, P] : enumerate(Places))
+    if (Error E =
+            check(lj_module_kernel_parameter(&M, Index, I, &P.Offset, &P.Size)))
+      return E;
+  return Places;
+}
+
 std::string launchjit::tool::stubSymbol(lj_entry_kind Entry, StringRef Key) {
   return (Twine("lj_") + lj_entry_kind_name(Entry) + "_" + Key).str();
 }

@@ -83,6 +83,16 @@ template <typename T> T sized() {
 
 inline llvm::StringRef str(lj_string S) { return {S.data, S.size}; }
 
+/// Where one parameter of a kernel lies in its buffer, in bytes.
+struct Place {
+  uint32_t Offset, Size;
+  uint32_t end() const { return Offset + Size; }
+};
+/// Those of the kernel \p Index, of which \p Info tells; none where the binary
+/// does not say.
+llvm::Expected<std::vector<Place>>
+kernelParameters(const lj_module &M, size_t Index, const lj_kernel_info &Info);
+
 /// A buffer that gives itself back.
 class Buffer : public lj_buffer {
 public:

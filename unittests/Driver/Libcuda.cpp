@@ -98,17 +98,10 @@ LJ_ENTRIES {
 
   /// Pinned memory, which the device sees at another address.
   LJ_ENTRY cuMemHostAlloc(void **Out, size_t Size, unsigned) {
-    Locked S;
-    if (!S)
-      return CUDA_ERROR_NOT_INITIALIZED;
-    CUcontext C;
-    if (CUresult R = S->current(C))
+    CUdeviceptr P;
+    if (CUresult R = cuMemAlloc(Out ? &P : nullptr, Size))
       return R;
-    if (!Out || !Size)
-      return CUDA_ERROR_INVALID_VALUE;
-    CUdeviceptr P = S->allocate(Size, C);
-    if (!P)
-      return CUDA_ERROR_OUT_OF_MEMORY;
+    Locked S;
     S->allocationAt(P)->second.SeenAt = P ^ (CUdeviceptr(1) << 50);
     *Out = reinterpret_cast<void *>(P);
     return CUDA_SUCCESS;

@@ -24,6 +24,22 @@ MAPS = Path("/proc/self/maps").read_text()
 SANITIZED = "libasan" in MAPS or "libtsan" in MAPS
 
 
+class Index:
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value
+
+
+class Float:
+    def __init__(self, value):
+        self.value = value
+
+    def __float__(self):
+        return self.value
+
+
 def ptx(signature, name="axpy"):
     """PTX of a kernel that has the signature's parameters, and writes their bytes
     to where the variable `echo` points."""

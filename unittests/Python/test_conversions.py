@@ -10,29 +10,13 @@ from fractions import Fraction
 import launchjit as lj
 import numpy as np
 import pytest
-from helpers import CUDA, make_kernel, parameters, refused
+from helpers import CUDA, Float, Index, make_kernel, parameters, refused
 
 INTS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q",
         "u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
 FLOATS = ["fp16", "bf16", "fp32", "fp64"]
 POINTER = ("an int, None, or an object with __dlpack_c_exchange_api__, data_ptr(), "
            "__cuda_array_interface__ or handle")
-
-
-class Index:
-    def __init__(self, value):
-        self.value = value
-
-    def __index__(self):
-        return self.value
-
-
-class Float:
-    def __init__(self, value):
-        self.value = value
-
-    def __float__(self):
-        return self.value
 
 
 class Tensor:

@@ -9,19 +9,11 @@ import struct
 import launchjit as lj
 import numpy as np
 import pytest
-from helpers import BUNDLED, launched, make_kernel, parameters, refused
+from helpers import BUNDLED, Index, launched, make_kernel, parameters, refused
 from launchjit import _lib
 
 AXPY = "x: *fp32, y: *fp32, n: i32"
 GRID = "grid: expected an int or a tuple of 1 to 3 ints, got "
-
-
-class Index:
-    def __init__(self, value):
-        self.value = value
-
-    def __index__(self):
-        return self.value
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 import worlds
-from test_launcher import Broken, Descriptor, memory, set_allocators
-from worlds import VERSION, Pointer, load, metadata, packed, spell
+from test_launcher import Descriptor
+from worlds import (VERSION, Broken, Pointer, load, memory, metadata, packed, set_allocators,
+                    spell)
 
 CALLS = 100_000
 

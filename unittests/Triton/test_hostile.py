@@ -4,7 +4,6 @@
 would think of. What Triton's own launcher does where it survives is the oracle."""
 
 import ctypes
-import functools
 import gc
 import sys
 import threading
@@ -12,9 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 import worlds
-from worlds import VERSION, Pointer, agree, load, metadata, outcome, packed, recorded
-
-EARLY = VERSION <= (3, 6)
+from worlds import (EARLY, VERSION, Pointer, agree, load, memory, metadata, outcome, packed,
+                    recorded)
 
 
 @pytest.fixture(autouse=True)
@@ -23,11 +21,6 @@ def world():
     recorded()
     yield
     worlds.enter_world(False)
-
-
-@functools.lru_cache(None)
-def memory():
-    return worlds.allocate()
 
 
 def make(signature, ours=True, **changes):

@@ -21,11 +21,9 @@ import pytest
 import triton
 import triton.language as tl
 import worlds
-from test_launcher import (FLOATS, INTEGERS, bfloat_fault, memory, pinned, set_allocators,
-                           their_integer)
-from worlds import VERSION, Pointer, agree, enter_world, outcome
-
-EARLY = VERSION <= (3, 6)
+from test_launcher import FLOATS, INTEGERS, bfloat_fault, their_integer
+from worlds import (EARLY, VERSION, Broken, Pointer, agree, enter_world, memory, outcome, pinned,
+                    set_allocators)
 
 
 def knobs():
@@ -453,10 +451,6 @@ def test_gluon(im2col):
 
 
 # --- hooks --------------------------------------------------------------------
-
-
-class Broken(Exception):
-    pass
 
 
 def told(metadata):

@@ -7,8 +7,6 @@ must agree. A case with `fault` is one where Triton's launcher is wrong, by a fa
 that shared/TRITON.md lists: there the test says what is right.
 """
 
-import ctypes
-import functools
 import math
 from collections import namedtuple
 from types import SimpleNamespace
@@ -16,25 +14,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import worlds
-from worlds import VERSION, Pointer, agree, load, metadata, outcome, packed, spell
-
-EARLY = VERSION <= (3, 6)
-
-
-class Index:
-    def __init__(self, value):
-        self.value = value
-
-    def __index__(self):
-        return self.value
-
-
-class Float:
-    def __init__(self, value):
-        self.value = value
-
-    def __float__(self):
-        return self.value
+from helpers import Float, Index
+from worlds import (EARLY, VERSION, Broken, Pointer, agree, load, memory, metadata, outcome, packed,
+                    pinned, set_allocators, spell)
 
 
 class Case:
@@ -105,35 +87,6 @@ def run(case, ours):
     finally:
         set_allocators(None, None)
         worlds.enter_world(False)
-
-
-def set_allocators(ours, profile):
-    from triton.runtime import _allocation
-
-    null = _allocation.NullAllocator()
-    if VERSION == (3, 4):
-        _allocation._allocator = ours or null
-        return
-    _allocation._allocator.set(ours or null)
-    if VERSION == (3, 5):
-        _allocation._profile_allocator.set(profile or null)
-    else:
-        _allocation.set_profile_allocator(profile)
-
-
-@functools.lru_cache(None)
-def memory():
-    worlds.made_driver()
-    return worlds.allocate()
-
-
-@functools.lru_cache(None)
-def pinned():
-    """Memory of the host, which the device sees at another address."""
-    worlds.made_driver()
-    address = ctypes.c_uint64()
-    worlds.call("cuMemHostAlloc", ctypes.byref(address), ctypes.c_size_t(4096), 0)
-    return address.value
 
 
 INTEGERS = {"i1": (8, True), "i8": (8, True), "i16": (16, True), "i32": (32, True),
@@ -215,10 +168,6 @@ def float_cases():
             if beyond and EARLY:
                 fault, right = "fp16 overflow raises after the launch", OverflowError
             yield Case(f"{type}:{name}", [type], [value], fault=fault, right=right)
-
-
-class Broken(Exception):
-    pass
 
 
 def pointer_cases():

@@ -9,9 +9,9 @@ import random
 import numpy as np
 import pytest
 import worlds
-from test_launcher import (EARLY, FLOATS, INTEGERS, Case, Float, Index, bfloat_fault, memory,
-                           pinned, raises, run, their_integer)
-from worlds import VERSION, Pointer, agree
+from helpers import Float, Index
+from test_launcher import FLOATS, INTEGERS, Case, bfloat_fault, raises, run, their_integer
+from worlds import EARLY, VERSION, Pointer, agree, memory, pinned
 
 # Up to 3.6 a C compiler runs for each signature.
 SIGNATURES, CALLS = (8, 150) if EARLY else (60, 30)

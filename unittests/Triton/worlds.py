@@ -10,6 +10,7 @@ import re
 from types import SimpleNamespace
 
 VERSION = tuple(int(part) for part in importlib.metadata.version("triton").split(".")[:2])
+EARLY = VERSION <= (3, 6)  # numbers convert before the enter hook, pointers after it
 
 # What a message must have in both worlds where it has it in Triton's.
 STEMS = [
@@ -82,6 +83,39 @@ def allocate(size=4096):
     address = ctypes.c_uint64()
     call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
     return address.value
+
+
+@functools.lru_cache(None)
+def memory():
+    made_driver()
+    return allocate()
+
+
+@functools.lru_cache(None)
+def pinned():
+    """Memory of the host, which the device sees at another address."""
+    made_driver()
+    address = ctypes.c_uint64()
+    call("cuMemHostAlloc", ctypes.byref(address), ctypes.c_size_t(4096), 0)
+    return address.value
+
+
+def set_allocators(ours, profile):
+    from triton.runtime import _allocation
+
+    null = _allocation.NullAllocator()
+    if VERSION == (3, 4):
+        _allocation._allocator = ours or null
+        return
+    _allocation._allocator.set(ours or null)
+    if VERSION == (3, 5):
+        _allocation._profile_allocator.set(profile or null)
+    else:
+        _allocation.set_profile_allocator(profile)
+
+
+class Broken(Exception):
+    pass
 
 
 class Pointer:

@@ -480,37 +480,21 @@ static int convertObject(StubPythonLaunch *L, PyObject *O, uint64_t &Address,
   }
   if (!OfType)
     return Found.Convert(Found, L, O, Address, Slot);
-  auto *New = new PointerType(Found);
-  Py.Py_IncRef(Type);
-  for (auto &Place : selfOf(L).Pointers) {
-    const PointerType *Old = nullptr;
-    if (Place.compare_exchange_strong(Old, New, std::memory_order_acq_rel))
-      return New->Convert(*New, L, O, Address, Slot);
-  }
-  // A kernel that is called with more types than these is rare.
-  Py.Py_DecRef(Type);
-  delete New;
-  return Found.Convert(Found, L, O, Address, Slot);
+  // A kernel that is called with more types than it keeps is rare.
+  const PointerType *Kept = selfOf(L).Pointers.add(Found);
+  return Found.Convert(Kept ? *Kept : Found, L, O, Address, Slot);
 }
 
 int launchjit::python::convertPointer(StubPythonLaunch *L, PyObject *O,
                                       void *To, uint32_t Slot) {
   uint64_t Address = 0;
   PyObject *Type = typeOf(O);
+  const PointerType *Known =
+      Type == Py.PyLong_Type ? nullptr : selfOf(L).Pointers.find(Type);
   int Failed = 0;
-  if (LLVM_LIKELY(Type != Py.PyLong_Type)) {
-    for (const auto &Place : selfOf(L).Pointers) {
-      const PointerType *Known = Place.load(std::memory_order_acquire);
-      if (!Known)
-        break;
-      if (Known->Type == Type) {
-        Failed = Known->Convert(*Known, L, O, Address, Slot);
-        std::memcpy(To, &Address, sizeof Address);
-        return Failed;
-      }
-    }
-  }
-  if (isInt(O))
+  if (LLVM_LIKELY(Known))
+    Failed = Known->Convert(*Known, L, O, Address, Slot);
+  else if (isInt(O))
     Failed = toAddress({L->Kernel, Slot}, O, ExpectedPointer, Address);
   else if (!isNone(O))
     Failed = convertObject(L, O, Address, Slot);
@@ -519,10 +503,5 @@ int launchjit::python::convertPointer(StubPythonLaunch *L, PyObject *O,
 }
 
 void launchjit::python::forgetPointerTypes(PythonSelf &Self) {
-  for (auto &Place : Self.Pointers)
-    if (const PointerType *Known = Place.exchange(nullptr)) {
-      PyObject *Type = Known->Type;
-      delete Known;
-      Py.Py_DecRef(Type);
-    }
+  Self.Pointers.clear();
 }

@@ -161,11 +161,9 @@ static void list(raw_ostream &OS, StringRef Name, ArrayRef<int64_t> Reversed) {
 static PyObject *
 make(PyObject *To, const char *Kind, const Request &R,
      function_ref<CUresult(const Driver &, CUtensorMap *)> Encode) {
-  auto Drv = Driver::process();
-  if (!Drv) {
-    raise(takeDetail(Drv.takeError()));
+  const Driver *Drv = openDriver();
+  if (!Drv)
     return nullptr;
-  }
   const bool IsNew = isNone(To);
   uint64_t Address = 0;
   if (!IsNew && toAddress({nullptr, 0, "the descriptor's address"}, To,

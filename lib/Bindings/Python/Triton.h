@@ -10,6 +10,7 @@
 
 #include "DLPack.h"
 #include "Raise.h"
+#include "Self.h"
 #include "launchjit/Bindings/Python/Glue.h"
 #include "launchjit/Launch/Kernel.h"
 #include "llvm/ADT/SmallVector.h"
@@ -53,7 +54,7 @@ struct TritonLaunch {
   PyObject *HookChain = nullptr; ///< Owned; null where there is none.
   std::atomic<const TritonPlan *> Plans{nullptr};
   std::atomic<unsigned> NumPlans{0};
-  std::atomic<const TritonPointerType *> Pointers[4] = {};
+  TypeCache<TritonPointerType> Pointers = {};
 
   explicit TritonLaunch(const Signature &S) : Sig(S) {}
   ~TritonLaunch() noexcept(false);
@@ -119,11 +120,25 @@ int takeTritonTuples(TritonCall &C, llvm::ArrayRef<ABIType> Types,
                      PyObject *const *Values);
 int raiseHalfOverflow(const TritonCall &C, uint32_t Slot);
 
+/// The process's driver, opened on first need; null with an exception.
+const Driver *openDriver();
 /// Like PyArg_ParseTuple's `i`; 0, or -1 with an exception.
 int toInt(PyObject *O, int &Value);
+/// Of a failed launch; what somebody's hook raised comes through.
+void raiseFailure(const ErrorDetail &D);
 /// RuntimeError("Triton Error [CUDA]: What: the driver's text\\nDetail"); -1.
 int raiseTriton(CUresult Code, const std::string &What = "",
                 const llvm::Twine &Detail = "");
+
+/// num_warps and so on, from kernel_metadata. 0, or -1 with an exception.
+int parseMetadata(TritonCall &C);
+/// The plan of an earlier call with the same objects; null where there is none.
+const TritonPlan *knownPlan(const TritonCall &C);
+/// A plan for what the call was given, and its owner where it is for this call
+/// only: a launcher that is called with ever new functions does not keep them
+/// all. Null with an exception.
+const TritonPlan *findPlan(const TritonCall &C,
+                           std::unique_ptr<TritonPlan> &Own);
 
 /// The device of a CUfunction that `load_binary` loaded; 0 where it is unknown.
 int deviceOf(const TritonLaunch &L, PyObject *Function);

@@ -149,29 +149,18 @@ static const DLPackExchangeAPI *usableAPI(PyObject *Type) {
 }
 
 static const DLPackExchangeAPI *findAPI(TritonLaunch &L, PyObject *Type) {
-  for (auto &Place : L.Pointers) {
-    const TritonPointerType *Known = Place.load(std::memory_order_acquire);
-    if (!Known) {
-      auto *New = new TritonPointerType{Type, usableAPI(Type)};
-      Py.Py_IncRef(Type);
-      if (Place.compare_exchange_strong(Known, New, std::memory_order_acq_rel))
-        return New->API;
-      Py.Py_DecRef(Type);
-      delete New;
-    }
-    if (Known->Type == Type)
-      return Known->API;
-  }
-  return nullptr; // with so many types data_ptr() serves the others
+  const TritonPointerType *Known = L.Pointers.find(Type);
+  if (!Known && !L.Pointers.isFull())
+    Known = L.Pointers.add({Type, usableAPI(Type)});
+  // With so many types data_ptr() serves the others.
+  return Known ? Known->API : nullptr;
 }
 
 /// The driver's address for \p Address, checked as Triton does.
 static int checkAccess(TritonCall &C, uint64_t &Address, int Index) {
-  auto Drv = Driver::process();
-  if (!Drv) {
-    raise(takeDetail(Drv.takeError()));
+  const Driver *Drv = openDriver();
+  if (!Drv)
     return -1;
-  }
   auto *Get = Drv->cuPointerGetAttribute;
   CUdeviceptr Device;
   CUresult R = Get ? Get(&Device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, Address)

@@ -41,11 +41,9 @@ static CUresult makeCurrent(const Driver &Drv, int Device) {
 /// Calls \p Use with the driver and gives \p Value if it succeeds.
 template <typename Function>
 static PyObject *withDriver(Function Use, const int &Value) {
-  auto Drv = Driver::process();
-  if (!Drv) {
-    raise(takeDetail(Drv.takeError()));
+  const Driver *Drv = openDriver();
+  if (!Drv)
     return nullptr;
-  }
   if (CUresult R = Use(*Drv)) {
     raiseTriton(R);
     return nullptr;

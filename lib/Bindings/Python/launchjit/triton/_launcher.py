@@ -130,21 +130,19 @@ def launcher_class(driver, version):
                                   for type in _leaves(signature.values()))
             if version >= (3, 7):
                 super().__init__(src, metadata)
-                is_plain = not has_descriptors and not getattr(self, "gsan_enabled", False)
-                native = make(signature.values()) if is_plain else None
             else:
-                is_plain = not has_descriptors
                 types = list(_expand(signature.values(), meta, version))
                 for type in _leaves(types):
                     driver.ty_to_cpp(type)  # KeyError for one that is unknown
-                native = make(types)
                 self._set_up(metadata)
-                self.launch = native
+                self.launch = make(types)
                 if has_descriptors:
                     self.launch = driver.wrap_handle_tensordesc(
-                        native, *([signature] if version >= (3, 5) else []), meta)
-            if is_plain and self.global_scratch_size <= 0 and \
-                    getattr(self, "profile_scratch_size", 0) <= 0:
+                        self.launch, *([signature] if version >= (3, 5) else []), meta)
+            if not (has_descriptors or getattr(self, "gsan_enabled", False)
+                    or self.global_scratch_size > 0
+                    or getattr(self, "profile_scratch_size", 0) > 0):
+                native = make(signature.values()) if version >= (3, 7) else self.launch
                 super().__setattr__("_native", native)
                 super().__setattr__("_direct", True)
 

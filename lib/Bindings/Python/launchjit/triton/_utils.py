@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import operator
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 
 from .._errors import check
 from .._lib import lib, pylib
@@ -31,11 +31,9 @@ _PROPERTIES = {"max_shared_mem": _SHARED_OPTIN, "max_num_regs": 12, "multiproces
 _TYPES = {
     "cuCtxGetCurrent": (POINTER(c_void_p),),
     "cuCtxGetLimit": (POINTER(c_size_t), c_int),
-    "cuCtxSetCurrent": (c_void_p,),
     "cuCtxSetLimit": (c_int, c_size_t),
     "cuDeviceGet": (POINTER(c_int), c_int),
     "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
-    "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
     "cuFuncGetAttribute": (POINTER(c_int), c_int, c_void_p),
     "cuFuncSetAttribute": (c_void_p, c_int, c_int),
     "cuFuncSetCacheConfig": (c_void_p, c_int),
@@ -47,6 +45,8 @@ _TYPES = {
     "cuStreamIsCapturing": (c_void_p, POINTER(c_int)),
 }
 
+
+_get_default_stream, _get_current_device = pylib.lj_python_triton_devices()
 
 # {CUmodule: CUfunction}: what load_binary loaded.
 _loaded: dict[int, int] = {}
@@ -101,13 +101,9 @@ def _handle(value) -> int:
     return value & (2**64 - 1)
 
 
-def _make_current(device) -> None:
-    _call("cuCtxSetCurrent", _get(c_void_p, "cuDevicePrimaryCtxRetain", device))
-
-
 def _need_context(device=0) -> None:
     if not _get(c_void_p, "cuCtxGetCurrent"):
-        _make_current(device)
+        _get_default_stream(device)  # makes it so
 
 
 def _attribute(device, id) -> int:
@@ -172,6 +168,10 @@ def _get_device_capability(device):
     return _attribute(device, _MAJOR), _attribute(device, _MINOR)
 
 
+def _set_current_device(device):
+    _get_default_stream(device)  # makes its primary context current
+
+
 def _is_stream_capturing(stream):
     status = c_int()
     _call("cuStreamIsCapturing", _handle(stream), byref(status))
@@ -201,11 +201,12 @@ def _set_printf_fifo_size(size):
         _call("cuCtxSetLimit", _PRINTF_FIFO_SIZE, size)
 
 
-# In the order of Triton's numbers for them, from 1 on; i1 and u1 have those of
-# i32 and u32.
+# In the order of Triton's numbers for them, behind that of pointers; i1 and u1 have
+# those of i32 and u32.
+_POINTER_CODE = 1
 _CODES = {name: code for code, names in enumerate(
-    ["*", "i8", "i16", "i32 i1", "i64", "u8", "u16", "u32 u1", "u64", "fp16", "bf16",
-     "fp32 f32", "fp64", "nvTmaDesc"], 1) for name in names.split()}
+    ["i8", "i16", "i32 i1", "i64", "u8", "u16", "u32 u1", "u64", "fp16", "bf16", "fp32 f32",
+     "fp64", "nvTmaDesc"], _POINTER_CODE + 1) for name in names.split()}
 
 
 def _build_signature_metadata(types):
@@ -214,8 +215,8 @@ def _build_signature_metadata(types):
     for type in types:
         if not isinstance(type, str):
             raise TypeError(f"bad argument type: a type is a str, not {type!r}")
-        code = _CODES["*"] if type[:1] == "*" and len(type) > 1 else _CODES.get(type)
-        if code is None or type == "*":
+        code = _POINTER_CODE if type[:1] == "*" and len(type) > 1 else _CODES.get(type)
+        if code is None:
             raise RuntimeError(("Unexpected" if len(type) < 2 else "Unknown")
                                + f" data type: {type!r}")
         codes.append(code)
@@ -237,10 +238,6 @@ def make_utils(driver, version):
     triton.backends.nvidia.driver of a Triton of this version: the same members,
     one instance, and the same globals of the module set with it."""
     tensor_map, fill_tiled, fill_im2col = pylib.lj_python_triton_tensor_maps()
-    get_default_stream, get_current_device = pylib.lj_python_triton_devices()
-
-    def set_current_device(device):
-        get_default_stream(device)
 
     def members():
         yield "load_binary", functools.partial(_load_binary, version)
@@ -263,9 +260,9 @@ def make_utils(driver, version):
             yield "build_signature_metadata", _build_signature_metadata
         if version >= (3, 8):
             yield "unload_module", _unload_module
-            yield "get_current_device", get_current_device
-            yield "set_current_device", set_current_device
-            yield "get_default_stream", get_default_stream
+            yield "get_current_device", _get_current_device
+            yield "set_current_device", _set_current_device
+            yield "get_default_stream", _get_default_stream
             yield "get_device_capability", _get_device_capability
         if version >= (3, 9):
             yield "is_stream_capturing", _is_stream_capturing
