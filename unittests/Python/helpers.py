@@ -142,7 +142,12 @@ def leaks_nothing(round, rounds, warm_up, watched=(), *, references=0, blocks, m
     counts_after = list(map(sys.getrefcount, watched))
     more_blocks = sys.getallocatedblocks() - blocks_before
     more_memory = resident() - memory_before
-    assert counts_after == pytest.approx(counts, abs=references)
+    for thing, before, after in zip(watched, counts, counts_after):
+        # Each place of CPython's cache of methods that was never used holds None
+        # (_PyType_InitCache), so whatever is looked up for the first time meanwhile
+        # gives one back. What a round leaves behind counts at least once a round.
+        allowed = rounds // 2 if thing is None else references
+        assert abs(after - before) <= allowed, repr(thing)
     assert more_blocks < blocks
     if memory and not SANITIZED:  # a sanitizer keeps what is freed
         assert more_memory < memory
