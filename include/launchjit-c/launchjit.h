@@ -21,6 +21,7 @@
 #include "launchjit-c/observe.h"
 #include "launchjit-c/python.h"
 #include "launchjit-c/recording.h"
+#include "launchjit-c/replay.h"
 #include "launchjit-c/signature.h"
 
 #endif /* LAUNCHJIT_C_LAUNCHJIT_H */

@@ -90,6 +90,8 @@ LJ_FIRST_VERSION(lj_launch_overrides, 40);
 LJ_FIRST_VERSION(lj_launcher_info, 88);
 LJ_FIRST_VERSION(lj_parameter, 88);
 LJ_FIRST_VERSION(lj_recorded_launch, 104);
+LJ_FIRST_VERSION(lj_replay_buffer, 64);
+LJ_FIRST_VERSION(lj_replay_options, 16);
 LJ_FIRST_VERSION(lj_signature_options, 24);
 LJ_FIRST_VERSION(lj_variable_info, 40);
 #undef LJ_FIRST_VERSION

@@ -226,6 +226,20 @@ CUresult copyOut(void *To, CUdeviceptr From, size_t Size) {
   return CUDA_SUCCESS;
 }
 
+/// Nobody knows how large anything is.
+CUresult getAddressRange(CUdeviceptr *, size_t *, CUdeviceptr) {
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult getElapsedTime(float *Milliseconds, CUevent, CUevent) {
+  *Milliseconds = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult copyOutAsync(void *To, CUdeviceptr From, size_t Size, CUstream) {
+  return copyOut(To, From, Size);
+}
+
 CUresult fill(CUdeviceptr To, unsigned char Value, size_t Size) {
   memset(reinterpret_cast<void *>(To), Value, Size);
   return CUDA_SUCCESS;
@@ -278,6 +292,9 @@ Expected<const Driver &> launchjit::openNullDriver() {
   T.cuMemFree = deallocate;
   T.cuMemcpyHtoD = copyIn;
   T.cuMemcpyDtoH = copyOut;
+  T.cuMemcpyDtoHAsync = copyOutAsync;
+  T.cuMemGetAddressRange = getAddressRange;
+  T.cuEventElapsedTime = getElapsedTime;
   T.cuMemsetD8 = fill;
   return DriverBuilder::finish(DriverKind::Null, T, "");
 }

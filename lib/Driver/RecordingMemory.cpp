@@ -154,6 +154,40 @@ LJ_ENTRIES {
     return CUDA_SUCCESS;
   }
 
+  LJ_ENTRY cuMemcpyDtoHAsync(void *To, CUdeviceptr From, size_t Size,
+                             CUstream Stream) {
+    Locked S;
+    if (!S)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    CUcontext C;
+    if (CUresult R = S->contextOf(Stream, C))
+      return R;
+    auto *Found = S->allocationAt(From);
+    if (Size && (!Found || Size > Found->second.Size - (From - Found->first)))
+      return CUDA_ERROR_INVALID_VALUE;
+    if (Size)
+      memcpy(To, reinterpret_cast<void *>(From), Size);
+    return CUDA_SUCCESS;
+  }
+
+  LJ_ENTRY cuMemGetAddressRange(CUdeviceptr * Base, size_t *Size,
+                                CUdeviceptr P) {
+    Locked S;
+    if (!S)
+      return CUDA_ERROR_NOT_INITIALIZED;
+    CUcontext C;
+    if (CUresult R = S->current(C))
+      return R;
+    auto *Found = S->allocationAt(P);
+    if (!Found)
+      return CUDA_ERROR_NOT_FOUND;
+    if (Base)
+      *Base = Found->first;
+    if (Size)
+      *Size = Found->second.Size;
+    return CUDA_SUCCESS;
+  }
+
   LJ_ENTRY cuMemsetD8(CUdeviceptr To, unsigned char Value, size_t Size) {
     Locked S;
     if (!S)

@@ -131,6 +131,8 @@ std::vector<LaunchObserverRef> launchjit::makeDebugObservers() {
   if (Options.NVTX)
     if (LaunchObserverRef O = makeNVTXObserver())
       All.push_back(std::move(O));
+  if (!Options.Dump.empty())
+    All.push_back(makeDumpObserver(Options.Dump, Options.DumpMax));
   if (Options.Sync)
     All.push_back(new SyncObserver);
   return All;

@@ -19,6 +19,10 @@ std::vector<LaunchObserverRef> makeDebugObservers();
 /// has no NVTX.
 LaunchObserverRef makeNVTXObserver();
 
+/// Saves each launch in \p Folder before it begins, with at most \p MaxBytes of
+/// buffers.
+LaunchObserverRef makeDumpObserver(llvm::StringRef Folder, uint64_t MaxBytes);
+
 } // namespace launchjit
 
 #endif // LAUNCHJIT_LIB_LAUNCH_DEBUGOBSERVERS_H

@@ -26,8 +26,9 @@ static const EnvironmentVariable Variables[] = {
     {"LAUNCHJIT_CACHE_MAX_SIZE", "256M",
      "bytes, or with K, M, G: above it, the least recently used entries go"},
     {"LAUNCHJIT_DEBUG", "none",
-     "gdb, nvtx, perf, print, sync, separated by commas: tell debuggers and "
-     "profilers of launchers, show launches, wait for each"},
+     "gdb, nvtx, perf, print, sync, dump=DIR, dump-max=SIZE, separated by "
+     "commas: tell debuggers and profilers of launchers, show launches, wait "
+     "for each, save each (launchjit replay DIR)"},
     {"LAUNCHJIT_TRACE", "none",
      "a file, with %p for the process: a trace of builds and launches for "
      "Perfetto"},

@@ -21,6 +21,7 @@ CommandPtr makeCheck();
 CommandPtr makeIR();
 CommandPtr makeAssembly();
 CommandPtr makeObject();
+CommandPtr makeReplay();
 CommandPtr makeDoctor();
 CommandPtr makeCache();
 CommandPtr makeCachePath();
@@ -34,11 +35,11 @@ CommandPtr makeCacheBundle();
 
 /// --help sorts them.
 inline constexpr CommandPtr (*CommandMakers[])() = {
-    makeDemo,       makeSignature,   makeInspect,    makeCheck,
-    makeIR,         makeAssembly,    makeObject,     makeDoctor,
-    makeCache,      makeCachePath,   makeCacheList,  makeCacheStats,
-    makeCacheShow,  makeCacheVerify, makeCachePrune, makeCacheClear,
-    makeCacheBundle};
+    makeDemo,        makeSignature,   makeInspect,    makeCheck,
+    makeIR,          makeAssembly,    makeObject,     makeDoctor,
+    makeCache,       makeCachePath,   makeCacheList,  makeCacheStats,
+    makeCacheShow,   makeCacheVerify, makeCachePrune, makeCacheClear,
+    makeCacheBundle, makeReplay};
 
 } // namespace launchjit::tool
 

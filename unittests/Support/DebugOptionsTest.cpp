@@ -24,14 +24,20 @@ TEST(DebugOptions, AreNames) {
     const DebugOptions &O = DebugOptions::get();
     EXPECT_TRUE(O.GDB && O.Sync && O.Print);
     EXPECT_FALSE(O.Perf || O.NVTX);
+    EXPECT_EQ(O.Dump, "/d");
+    EXPECT_EQ(O.DumpMax, 3u << 20);
     EXPECT_EQ(&DebugOptions::get(), &O);
     return;
   }
-  Exited E = rerun({"LAUNCHJIT_DEBUG=gdb,sync,lldb,print"});
+  Exited E =
+      rerun({"LAUNCHJIT_DEBUG=gdb,sync,lldb,dump=/d,dump-max=3M,print,dump=,"
+             "dump-max=1T"});
   EXPECT_EQ(E.Status, 0) << E.Output;
   EXPECT_EQ(llvm::StringRef(E.Output).count(
                 "LAUNCHJIT_DEBUG names 'lldb'; allowed are gdb, nvtx, perf, "
-                "print, sync"),
+                "print, sync, dump=DIR and dump-max=SIZE"),
             1u)
       << E.Output;
+  for (const char *Wrong : {"names 'dump='", "names 'dump-max=1T'"})
+    EXPECT_TRUE(llvm::StringRef(E.Output).contains(Wrong)) << E.Output;
 }

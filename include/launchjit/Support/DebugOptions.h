@@ -8,6 +8,9 @@
 #ifndef LAUNCHJIT_SUPPORT_DEBUGOPTIONS_H
 #define LAUNCHJIT_SUPPORT_DEBUGOPTIONS_H
 
+#include <cstdint>
+#include <string>
+
 namespace launchjit {
 
 // member, name in LAUNCHJIT_DEBUG
@@ -22,6 +25,11 @@ struct DebugOptions {
 #define X(Member, Name) bool Member = false;
   LAUNCHJIT_DEBUG_OPTIONS(X)
 #undef X
+
+  /// dump=DIR: the folder that launches are saved in; empty for none.
+  std::string Dump;
+  /// dump-max=SIZE: of the buffers of one launch, bytes; K, M and G multiply.
+  uint64_t DumpMax = 4ull << 30;
 
   /// What the environment says, read once; an unknown name is logged.
   /// Thread-safe.
