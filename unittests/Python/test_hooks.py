@@ -369,3 +369,16 @@ make_kernel("n: i32, h: bf16", "k").launch((2, 3), 0, 5, 0.5)
     out = run_python(code, LAUNCHJIT_DEBUG="print,sync,nvtx")
     assert ("launchjit: launch k grid=(2,3,1) block=(1,1,1) shared=0 stream=0x0 "
             "(n: i32 = 5, h: bf16 = 0.5)\n") in out
+
+
+def test_a_python_launch_is_saved(tmp_path):
+    code = """
+from helpers import make_kernel
+make_kernel("n: i32", "k").launch(2, 0, 5)
+"""
+    run_python(code, LAUNCHJIT_DEBUG=f"dump={tmp_path}")
+    launch, = tmp_path.glob("*-000000-k")
+    assert (launch / "arguments.bin").read_bytes() == b"\5\0\0\0"
+    saved = json.loads((launch / "launch.json").read_text())
+    assert saved["grid"] == [2, 1, 1] and saved["signature"] == "n: i32"
+    assert (tmp_path / "modules" / saved["module"]).exists()
