@@ -88,9 +88,10 @@ Error writeWhole(std::string Path, ArrayRef<char> Bytes) {
 
 /// Among all processes and machines that share the folder.
 std::string temporaryName() {
-  return formatv(".tmp-{0}-{1:x-8}{2:x-8}", getpid(),
-                 sys::Process::GetRandomNumber(),
-                 sys::Process::GetRandomNumber());
+  return (".tmp-" + Twine(getpid()) + "-" +
+          utohexstr(sys::Process::GetRandomNumber()) +
+          utohexstr(sys::Process::GetRandomNumber()))
+      .str();
 }
 
 /// A kernel's name as a part of a file's.
@@ -171,6 +172,20 @@ static Error saveBuffer(const Driver &D, CUstream Stream, const DumpedBuffer &B,
   return Out.close();
 }
 
+static bool addressRange(const Driver &D, CUdeviceptr P, DumpedBuffer &B) {
+  if (D.cuMemGetAddressRange &&
+      D.cuMemGetAddressRange(&B.Base, &B.Size, P) == CUDA_SUCCESS && B.Size)
+    return true;
+  // That promises nothing of the host's memory.
+  auto Get = [&](void *To, CUpointer_attribute Id) {
+    return D.cuPointerGetAttribute &&
+           D.cuPointerGetAttribute(To, Id, P) == CUDA_SUCCESS;
+  };
+  return Get(&B.Base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) &&
+         Get(&B.Size, CU_POINTER_ATTRIBUTE_RANGE_SIZE) && B.Size &&
+         P - B.Base < B.Size;
+}
+
 Error DumpObserver::saveBuffers(const LaunchInfo &L, const Driver &D,
                                 const std::string &Temporary, bool Capturing,
                                 std::vector<DumpedBuffer> &Buffers) const {
@@ -185,8 +200,7 @@ Error DumpObserver::saveBuffers(const LaunchInfo &L, const Driver &D,
         }))
       continue;
     DumpedBuffer B{0, 0, "device", "", ""};
-    if (!D.cuMemGetAddressRange ||
-        D.cuMemGetAddressRange(&B.Base, &B.Size, P) != CUDA_SUCCESS || !B.Size)
+    if (!addressRange(D, P, B))
       continue; // no memory of the driver's: replay will say so
     unsigned Type = 0;
     bool Managed = false;
