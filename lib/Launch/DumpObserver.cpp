@@ -16,7 +16,6 @@
 #include "launchjit/Support/Log.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Process.h"
 #include <cerrno>
@@ -92,6 +91,12 @@ std::string temporaryName() {
           utohexstr(sys::Process::GetRandomNumber()) +
           utohexstr(sys::Process::GetRandomNumber()))
       .str();
+}
+
+/// With zeros before it, so that names sort as numbers.
+std::string padded(uint64_t N, size_t Width) {
+  std::string Text = utostr(N);
+  return std::string(Width - std::min(Width, Text.size()), '0') + Text;
 }
 
 /// A kernel's name as a part of a file's.
@@ -250,8 +255,10 @@ Expected<std::string> DumpObserver::saveModule(const Module &M) const {
 Error DumpObserver::publish(const std::string &Temporary,
                             StringRef Kernel) const {
   for (;;) {
-    std::string Path = formatv("{0}/{1,0+7}-{2,0+6}-{3}", Folder, getpid(),
-                               Sequence.fetch_add(1), plainName(Kernel));
+    std::string Path =
+        (Twine(Folder) + "/" + padded(getpid(), 7) + "-" +
+         padded(Sequence.fetch_add(1), 6) + "-" + plainName(Kernel))
+            .str();
     // Over a folder that has files rename does nothing: an earlier process
     // had this number.
     if (rename(Temporary.c_str(), Path.c_str()) == 0)

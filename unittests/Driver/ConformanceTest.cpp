@@ -108,6 +108,41 @@ TEST_P(Conformance, NothingWorksWithoutAContext) {
   EXPECT_EQ(D->cuModuleLoadData(&M, Code.data()), CUDA_ERROR_INVALID_CONTEXT);
 }
 
+TEST_P(Conformance, AllocationsHaveARange) {
+  CUdeviceptr P = 0, Base = 0;
+  size_t Size = 0;
+  EXPECT_EQ(D->cuMemGetAddressRange(&Base, &Size, 0x1000),
+            CUDA_ERROR_INVALID_CONTEXT);
+  usePrimary();
+  ASSERT_EQ(D->cuMemAlloc(&P, 1000), CUDA_SUCCESS);
+  ASSERT_EQ(D->cuMemsetD8(P, 7, 1000), CUDA_SUCCESS);
+  EXPECT_EQ(D->cuMemGetAddressRange(&Base, &Size, P + 999), CUDA_SUCCESS);
+  EXPECT_EQ(Base, P);
+  EXPECT_EQ(Size, 1000u);
+  char Bytes[2] = {};
+  EXPECT_EQ(D->cuMemcpyDtoHAsync(Bytes, P + 998, 2, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(D->cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(Bytes[1], 7);
+  EXPECT_EQ(D->cuMemFree(P), CUDA_SUCCESS);
+  EXPECT_EQ(D->cuMemGetAddressRange(&Base, &Size, P), CUDA_ERROR_NOT_FOUND);
+}
+
+TEST_P(Conformance, EventsTellTime) {
+  usePrimary();
+  CUevent A, B;
+  ASSERT_EQ(D->cuEventCreate(&A, 0), CUDA_SUCCESS);
+  ASSERT_EQ(D->cuEventCreate(&B, 0), CUDA_SUCCESS);
+  for (CUevent E : {A, B})
+    EXPECT_EQ(D->cuEventRecord(E, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(D->cuCtxSynchronize(), CUDA_SUCCESS);
+  float Milliseconds = -1;
+  EXPECT_EQ(D->cuEventElapsedTime(&Milliseconds, A, B), CUDA_SUCCESS);
+  EXPECT_GE(Milliseconds, 0);
+  EXPECT_EQ(D->cuEventElapsedTime(nullptr, A, B), CUDA_ERROR_INVALID_VALUE);
+  for (CUevent E : {A, B})
+    EXPECT_EQ(D->cuEventDestroy(E), CUDA_SUCCESS);
+}
+
 TEST_P(Conformance, ContextsAreAStack) {
   usePrimary();
   CUcontext C, Other;
